@@ -1,6 +1,6 @@
 """The jobs pipeline (extra ``jobs``): companies, their boards, the listings on them, and which of these fit a person.
 
-In it *job* means employment only; a unit of work is a task. What is in `__all__` is published, for programs with a
+In it *job* means employment only; a unit of work is a task. The names in `__all__` are published, for programs with a
 client of ``ramet.jobs.pipeline.app``; everything else is reached by the commands.
 """
 

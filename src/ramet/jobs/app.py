@@ -58,7 +58,7 @@ DEFINITIONS = (
         updated_at        DOUBLE PRECISION NOT NULL
     )""",
     "CREATE INDEX IF NOT EXISTS jobs_companies_by_name ON jobs_companies (name_key)",
-    # What a company's tier hangs on beside its row, as JSON: a change of the profile rates it again.
+    # Facts on which a company's tier depends beside its row, as JSON: a change of the profile rates it again.
     """
     CREATE TABLE IF NOT EXISTS jobs_company_signals (
         company_id        TEXT PRIMARY KEY,
@@ -185,7 +185,7 @@ DEFINITIONS = (
         posted_at         DOUBLE PRECISION,
         saved_at          DOUBLE PRECISION NOT NULL
     )""",
-    # What a person said of a match, and that it was shown; the newest counts.
+    # Marks by persons, and marks that a match was shown; the newest counts.
     """
     CREATE TABLE IF NOT EXISTS jobs_match_marks (
         listing_id        TEXT NOT NULL,
@@ -196,7 +196,7 @@ DEFINITIONS = (
         marked_at         DOUBLE PRECISION NOT NULL,
         PRIMARY KEY (listing_id, mark_id)
     )""",
-    # What is told of new matches, from its transaction on; sent_at: the channels have it.
+    # Digests of new matches, from their transaction on; sent_at: the channels have it.
     """
     CREATE TABLE IF NOT EXISTS jobs_digests (
         digest_id         TEXT PRIMARY KEY,
@@ -227,7 +227,7 @@ READ_THERE = ("title", "company", "company_website", "location", "description", 
 
 
 def _read_there(stage: str | None, state: dict[str, Any]) -> tuple[None, dict[str, Any]] | None:
-    """A posting that was read there is not fetched again; what they made of it is not in our words, and made again."""
+    """Return the posting that was read there, which is not fetched again; results are made again, in our words."""
     read = state.get("job_data")
     read = read if isinstance(read, dict) else {}
     told = {name: read[name].strip() for name in READ_THERE if isinstance(read.get(name), str)}
@@ -238,7 +238,7 @@ CONNECT_VARIABLE = "RAMET_JOBS_CONNECT"
 """Leads names of hosts elsewhere, to a proxy of one's own or a server of tests: ``HOST[:PORT]=ADDRESS:PORT``, several
 with commas between them."""
 CONNECTIONS_MAX = 100
-"""At once in one process, over all hosts: servers that hang must not keep the others waiting."""
+"""Most connections of one process, over all hosts: servers that hang must not keep the others waiting."""
 
 
 def open_fetcher() -> Fetcher:
@@ -262,7 +262,7 @@ app = App(
     settings=SETTINGS,
     import_kinds={word: kind for word, kind in IMPORTED.items() for word in (word, word.lower())},
     import_states={LISTING: _read_there},
-    # What was read of a company is not in its row, and every listing of it wants that: it is looked at again.
+    # A company's row does not have the facts of its pages, which each of its listings needs: it is looked at again.
     import_held_seconds={COMPANY: 0.0},
 )
 llm.declare_models(app)
@@ -271,7 +271,7 @@ hosts.declare(app)
 
 
 def bounds_of(stored: Mapping[str, Any]) -> Limits:
-    """The limits of a lineage, whichever of the kinds its root is; the kinds say so themselves.
+    """Return the limits of a lineage, the same for each kind of its root; the kinds declare it.
 
     A board of ten thousand openings is usual: the fan-out is raised where a lineage begins, since no task can. Money
     bounds only who has a model to spend it on.
@@ -286,18 +286,18 @@ async def work_here(client: Client, kind: str, payload: Any, *, failed: str, rem
     """Submit a task in a lineage of its own, work on it in this process, and return it when it has succeeded.
 
     Args:
-        client: of :data:`app`.
-        kind: of the task, whose queue is its own: nothing else is worked on.
-        payload: of the task.
-        failed: what did not happen where it fails, in words.
-        remedy: what to do then; ``{id}`` stands for the task.
+        client: a client of :data:`app`.
+        kind: kind of the task, whose queue is its own: nothing else is worked on.
+        payload: payload of the task.
+        failed: beginning of the error's message: the effect that is missing where the task fails.
+        remedy: advice for that case; ``{id}`` is replaced by the task's id.
 
     Raises:
         JobsError: it did not succeed.
     """
-    told = await client.submit(kind, payload, tracking_id=f"{kind}-{new_id()}")
-    await Worker(app, client, kinds=[kind], until_ended=told.tracking_id).run()
-    task = await client.get(told.id)
+    submitted = await client.submit(kind, payload, tracking_id=f"{kind}-{new_id()}")
+    await Worker(app, client, kinds=[kind], until_ended=submitted.tracking_id).run()
+    task = await client.get(submitted.id)
     if task is None or task.state != "success":
-        raise JobsError(f"{failed}: {task and task.why}; {remedy.replace('{id}', told.id)}")
+        raise JobsError(f"{failed}: {task and task.why}; {remedy.replace('{id}', submitted.id)}")
     return task

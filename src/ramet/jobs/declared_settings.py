@@ -62,7 +62,7 @@ def _annotated(field: FieldInfo) -> Any:
 
 
 def _type_of(annotation: Any) -> tuple[str, bool]:
-    """The engine's word for a type, and whether none is a value."""
+    """Return the engine's word for a type, and whether None is allowed."""
     optional = False
     if get_origin(annotation) in (Union, UnionType):
         parts = [part for part in get_args(annotation) if part is not NoneType]
@@ -82,7 +82,7 @@ SETTINGS: tuple[Setting, ...] = tuple(
 
 
 class _Latest:
-    """What was made last: asked for by every task, made anew only when something changed."""
+    """The settings that were built last: every task asks for them, and they are rebuilt only after a change."""
 
     def __init__(self) -> None:
         self._stored: dict[str, Any] = {}
@@ -96,10 +96,10 @@ class _Latest:
 
 
 latest = _Latest()
-"""Of this process."""
+"""Settings of this process."""
 
 
 async def settings_in_force(client: Client) -> JobsSettings:
-    """What holds now; a change reaches every process within a few seconds."""
+    """Return the settings in force; a change reaches every process within a few seconds."""
     await client.settings.refresh()
     return latest.of(client.settings.live.stored)

@@ -1,7 +1,7 @@
 """The pipeline's errors, each with one line that says what to do.
 
-What a user can correct derives from :class:`JobsError`; the commands print its line and exit with ``exit_code``. The
-errors of fetching are :mod:`ramet.fetch.errors`.
+Errors that a user can correct derive from :class:`JobsError`; the commands print its line and exit with ``exit_code``.
+The errors of fetching are in :mod:`ramet.fetch.errors`.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class MarkBody(BaseModel):
 
 
 def routes(client_of: Callable[[Request], Client]) -> list[BaseRoute]:
-    """The routes; the entry point ``ramet.dashboard`` of the package."""
+    """Return the routes, for the entry point ``ramet.dashboard`` of the package."""
     from starlette.routing import Route
 
     async def read(client: Client, request: Request) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def routes(client_of: Callable[[Request], Client]) -> list[BaseRoute]:
 def _answered(
     client_of: Callable[[Request], Client], handler: Callable[[Client, Request], Awaitable[dict[str, Any]]]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """The answer of a handler; what can be put right as the API says it: a status, a code and a line."""
+    """Return the answer of a handler; an error that a user can correct as in the API: a status, a code and a line."""
     from starlette.responses import JSONResponse
 
     async def answer(request: Request) -> Response:

@@ -36,15 +36,15 @@ RUN = "jobs-run-"
 """Beginning of the tracking ids of runs."""
 
 SOURCE_RESOURCE = "jobs:source:"
-"""What the resource of a source begins with; its breaker is the source's health."""
+"""Beginning of the resource of a source; its breaker is the source's health."""
 HOST_RESOURCE = "jobs:host:"
-"""What the resource of a host begins with; its rate is how often we ask it, over all workers."""
+"""Beginning of the resource of a host; its rate limits our requests to it, over all workers."""
 
 
 THEIR_OBJECTS = ("input", "source_discovery_config")
 """Columns of other systems that are objects, or their JSON text."""
 THEIR_WORDS = ("url", "company_name", "type_hint", "auto_enable", "validation_required", "source_discovery_config")
-"""What is read of these objects. Their ids are not: they name records that are not here."""
+"""Fields of these objects that are read. Their ids are not: they name records that are not here."""
 
 
 class _Payload(BaseModel):
@@ -92,7 +92,7 @@ class DiscoveryPayload(_Payload):
     company_id: str | None = None
     company_name: str | None = Field(default=None, validation_alias=AliasChoices("company_name", "company"))
     confidence: str | None = None
-    """What detection said: ``high``, ``medium``, ``low``."""
+    """Confidence of the detection: ``high``, ``medium``, ``low``."""
     auto_enable: bool = True
     validation_required: bool = False
     """A person wants to approve it whatever its confidence."""
@@ -113,7 +113,7 @@ class SourcePayload(_Payload):
 
     source_id: str
     trigger: str = ""
-    """What asked for it, for people."""
+    """Origin of the request, for people."""
 
 
 class ScrapePayload(_Payload):
@@ -132,7 +132,7 @@ class ScrapePayload(_Payload):
 
 
 class ListingPayload(_Payload):
-    """One opening. ``posting`` has what its board's list told; what is imported has only the address."""
+    """One opening. ``posting`` is read of its board's list; an imported opening has only the address."""
 
     url: str
     source_id: str | None = None
@@ -173,6 +173,6 @@ class RescorePayload(_Payload):
     company_id: str | None = None
     """Only those of this company; None: all."""
     cause: str
-    """In words, for the history."""
+    """Cause in words, for the history."""
     asked_by: str
     """Id of what asked for it: two with the same one are one task."""

@@ -44,9 +44,9 @@ class MatchStatus(StrEnum):
 
 
 TOLD = "told"
-"""Of an entry of the history that is no status: a digest told of the match, which stays new."""
+"""Mark of a match that was in a digest; it is not a status: the match stays new."""
 MARKABLE = tuple(status for status in MatchStatus if status is not MatchStatus.NEW)
-"""What a person can say."""
+"""Statuses that a person can set."""
 FOLLOWED = frozenset({MatchStatus.APPLIED, MatchStatus.INTERVIEWING, MatchStatus.OFFER, MatchStatus.REJECTED})
 """Shown although the board does not show the opening any more: the person is in touch with the company."""
 
@@ -58,10 +58,10 @@ class MatchMark:
     listing_id: str
     mark_id: str
     status: str
-    """A :class:`MatchStatus`, or ``told``: a digest told of it."""
+    """A :class:`MatchStatus`, or ``told``: it was in a digest."""
     note: str | None
     marked_by: str | None
-    """None: it was shown, or told."""
+    """None: it was shown, or was in a digest."""
     marked_at: float
     """Unix seconds."""
 
@@ -97,7 +97,7 @@ class MatchMarks:
             self._by_listing[listing_id][1].append(mark)
 
     def history(self, wanted: ListedOpening) -> list[MatchMark]:
-        """The marks of an opening, the oldest first."""
+        """Return the marks of an opening, the oldest first."""
         found: list[MatchMark] = []
         for listing_id in self._related.get(wanted.mark, set()) | self._related.get(wanted.listing_id, set()):
             opening, marks = self._by_listing[listing_id]
@@ -106,9 +106,9 @@ class MatchMarks:
         return sorted(found, key=lambda mark: (mark.marked_at, mark.mark_id))
 
     def of_match(self, match: Match) -> tuple[MatchMark | None, bool]:
-        """The mark in force, and whether a digest told of the match.
+        """Return the mark in force, and whether the match was in a digest.
 
-        In force is what a person said last, else that it was shown; None for a new match.
+        The last mark by a person is in force, else the mark that it was shown; None for a new match.
         """
         marks = self.history(_opening_of(match))
         shown = [mark for mark in marks if mark.status != TOLD]
@@ -133,16 +133,16 @@ class OtherListing:
 
 @dataclass(frozen=True, slots=True)
 class ScoredMatch:
-    """A match, what it is worth today, and what a person said of it."""
+    """A match, with its score of today and its mark."""
 
     match: Match
     score: float
-    """With the points of its age today."""
+    """Score with the points of its age today."""
     priority: str
     mark: MatchMark | None = None
     """None: it is new."""
     was_told: bool = False
-    """True when a digest told of it."""
+    """True when it was in a digest."""
     others: tuple[OtherListing, ...] = ()
     """Further listings of the same opening: on other boards, in other places, posted again."""
 
@@ -202,7 +202,7 @@ async def matches(
         with_dismissed: also those that a person dismissed, where no ``statuses`` are given.
         with_closed: also those that their boards do not show any more; matches that a person follows (``applied``,
             ``interviewing``, ``offer``, ``rejected``) are always there.
-        min_score: only those that are worth so many points today.
+        min_score: only those with at least this score today.
 
     Raises:
         ValueError: one of ``statuses`` is not a status of a match.
@@ -232,7 +232,7 @@ async def matches(
 
 
 def _one_of(group: Sequence[ScoredMatch], twins: Mapping[str, Sequence[OtherListing]]) -> ScoredMatch:
-    """The match that stands for an opening, with its other listings; whatever arrived first, it is the same one."""
+    """Return the match that represents an opening, with its other listings; the order of arrival does not matter."""
     first, *rest = sorted(group, key=_standing)
     others = [
         OtherListing(one.match.listing_id, one.match.url, one.match.location, one.match.source_id) for one in rest

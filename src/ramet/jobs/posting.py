@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 BYTES_MAX = 150_000
-"""Of a description as JSON. A payload takes 256 KiB; a state has a posting twice, once as what was read of it."""
+"""Most bytes of a description as JSON. A payload takes 256 KiB; a state has a posting twice, once as its reading."""
 ESCAPED = 6
 """Bytes of JSON that one character can take."""
 Period = Literal["hour", "day", "week", "month", "year"]
@@ -27,7 +27,7 @@ _UNSTORABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
 
 
 class Pay(BaseModel):
-    """What a board's fields say of pay: numbers, with their currency and period as far as it says."""
+    """Pay in a board's fields: numbers, with their currency and period as far as it says."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,19 +65,19 @@ class Posting(BaseModel):
     places: tuple[PlaceFields, ...] = ()
     """The same places where the board has their parts in fields; what reads places takes these before the text."""
     country: str | None = None
-    """Where a field of its own has it: ISO 3166 code or name, of the places that do not say theirs."""
+    """Country from a field of its own: ISO 3166 code or name, for the places that do not say theirs."""
     description: str = ""
     posted_at: float | None = None
     """Unix seconds. Never a date of change."""
     salary: str | None = None
-    """As a person would write it: ``$120,000 - $150,000 a year``."""
+    """Salary as a person writes it: ``$120,000 - $150,000 a year``."""
     pay: Pay | None = None
     """The same where the board has it in numbers; what reads pay takes this, and the text only without it."""
     workplace: str | None = None
     """``remote``, ``hybrid`` or ``onsite`` where a field of the board says so outright."""
     employment_type: str | None = None
     detail_url: str | None = None
-    """Where the rest of it is, when the list does not have all."""
+    """Address of the rest, where the list does not have all of it."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Other fields that the instruction names, for people (department, requisition)."""
 
@@ -88,17 +88,17 @@ class Posting(BaseModel):
 
 
 def shown_mark(posting: Posting) -> str:
-    """Return a mark of what a board shows of an opening: title, text, pay and place. 16 hex digits.
+    """Return a mark of the fields that a board shows of an opening: title, text, pay and place. 16 hex digits.
 
     Dates are not in it: boards renew them without a change.
     """
-    told = posting.model_dump_json(include=_SHOWN, exclude_defaults=True)
+    fields = posting.model_dump_json(include=_SHOWN, exclude_defaults=True)
     text = " ".join(posting.description.split())
-    return blake2b(f"{told}\n{text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return blake2b(f"{fields}\n{text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def without_login(url: str) -> str:
-    """The address without the name and password in it: nobody's are kept, sent or shown."""
+    """Return the address without the name and password in it: these are never kept, sent or shown."""
     if "@" not in url:
         return url
     try:
@@ -116,7 +116,7 @@ def _names(made: type[DataclassInstance]) -> tuple[str, ...]:
 
 
 def shallow(value: DataclassInstance) -> dict[str, Any]:
-    """The fields of a dataclass by name, as they are."""
+    """Return the fields of a dataclass by name, unchanged."""
     return {name: getattr(value, name) for name in _names(type(value))}
 
 
@@ -190,15 +190,18 @@ def _unpacked(text: str, unpacking: zlib._Decompress) -> str:
 
 
 _WINDOW_BITS, _MEMORY_LEVEL = 14, 6
-"""Of the compression: texts are short, and the usual tables take as long to make as the compression itself."""
+"""Options of the compression: texts are short, and the usual tables take as long as the compression itself."""
 _DICTIONARY_BYTES = 32_768
-"""As far back as the compression looks."""
+"""Most bytes of the dictionary: those that the compression can refer to."""
 
 
 def fitting(posting: Posting, characters_max: int) -> Posting:
-    """Return the posting with a description of at most so many characters, and of a size that can be stored.
+    """Return the posting with a description of bounded length, and of a size that can be stored.
 
-    What was cut says so at its end. Characters that no database or screen takes are gone from all of its texts.
+    A description that was cut says so at its end. Characters that no database or screen takes are removed everywhere.
+
+    Args:
+        characters_max: most characters of the description.
     """
     changed = {
         name: cleaned

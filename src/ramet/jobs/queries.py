@@ -1,4 +1,4 @@
-"""What the commands ask the domain tables: statements that only read, and the rows that they give.
+"""Statements by which the commands read the domain tables, and their rows.
 
 Columns that hold JSON are read leniently: a row that an older version wrote is shown as far as it can be.
 """
@@ -21,7 +21,7 @@ AT_MOST = 10_000
 
 
 def value_of(text: str | None) -> Any:
-    """What a column of JSON holds; None where it is empty or is none."""
+    """Return the value in a column of JSON; None where it is empty or not valid JSON."""
     try:
         return None if text is None else json.loads(text)
     except ValueError:
@@ -29,19 +29,19 @@ def value_of(text: str | None) -> Any:
 
 
 def object_of(text: str | None) -> dict[str, Any]:
-    """The object that a column holds; an empty one for anything else."""
+    """Return the object that a column holds; an empty one for anything else."""
     found = value_of(text)
     return found if isinstance(found, dict) else {}
 
 
 def list_of(text: str | None) -> list[Any]:
-    """The list that a column holds; an empty one for anything else."""
+    """Return the list that a column holds; an empty one for anything else."""
     found = value_of(text)
     return found if isinstance(found, list) else []
 
 
 def containing(text: str) -> str:
-    """A pattern for LIKE that holds `text` as it is, in lower case."""
+    """Return a pattern for LIKE that holds `text` as it is, in lower case."""
     for special in (LIKE_ESCAPE, "%", "_"):
         text = text.replace(special, LIKE_ESCAPE + special)
     return f"%{text.lower()}%"
@@ -101,7 +101,7 @@ class Listing:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
-        """A row of `_LISTING`."""
+        """Return a row of `_LISTING`."""
         values = list(row)
         values[12], values[13] = object_of(values[12]), object_of(values[13])
         values[16], values[18] = object_of(values[16]) or None, object_of(values[18]) or None
@@ -116,14 +116,14 @@ class Listing:
 
 
 def searching(words: Sequence[str], columns: Sequence[str]) -> tuple[str, list[str]]:
-    """A condition that every word is in one of the columns, whatever the case of ASCII letters; its parameters."""
+    """Return a condition that every word is in one of the columns, in any case of ASCII letters; and its parameters."""
     one = " OR ".join(f"LOWER(COALESCE({column}, '')) LIKE ? ESCAPE '{LIKE_ESCAPE}'" for column in columns)
     parameters = [containing(word) for word in words for _ in columns]
     return " AND ".join(f"({one})" for _ in words) or "1 = 1", parameters
 
 
 async def listings_with(client: Client, words: Sequence[str], limit: int) -> list[Listing]:
-    """Listings whose title or company has all of these words, the ones last seen first."""
+    """Return the listings whose title or company has all of these words, the ones last seen first."""
     condition, parameters = searching(words, ("title", "company"))
     rows = await client.read(
         f"{LISTINGS} WHERE {condition} ORDER BY last_seen_at DESC, listing_id LIMIT ?", (*parameters, limit)
@@ -134,7 +134,7 @@ async def listings_with(client: Client, words: Sequence[str], limit: int) -> lis
 async def rejected(
     client: Client, words: Sequence[str], statuses: Sequence[str], limit: int
 ) -> tuple[list[Listing], dict[str, int]]:
-    """Listings that are no matches and have all of these words anywhere in title, company, place, reason or address.
+    """Return listings that are not matches and have all of these words in title, company, place, reason or address.
 
     Returns:
         The ones last seen first, and how many there are of each status.
@@ -158,7 +158,7 @@ class FormerVerdict:
 
     replaced_at: float
     cause: str
-    """What brought the next one."""
+    """Cause of the next one."""
     status: str
     reason: str | None
     match_score: float | None
@@ -170,7 +170,7 @@ class FormerVerdict:
 
 
 async def former_verdicts(client: Client, listing_id: str, limit: int) -> tuple[FormerVerdict, ...]:
-    """The latest of these, the newest first."""
+    """Return the latest replaced verdicts of a listing, the newest first."""
     return tuple(FormerVerdict(*row) for row in await client.read(VERDICTS, (listing_id, limit)))
 
 
@@ -195,7 +195,7 @@ class Match:
     match_score: float
     """When it was saved."""
     static_score: float
-    """Without what its age gave or took."""
+    """Score without the points of its age."""
     application_priority: str
     adjustments: list[dict[str, Any]]
     matched_skills: list[str]
@@ -223,7 +223,7 @@ class Match:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
-        """A row of `_MATCH`."""
+        """Return a row of `_MATCH`."""
         values = list(row)
         for place in (4, 5, 6):
             values[place] = list_of(values[place])
@@ -288,11 +288,11 @@ class Source:
     is_readable: bool
     """Whether it is known how it is read: it was tested."""
     tier: str | None
-    """Of its company."""
+    """Tier of its company."""
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
-        """A row of `_SOURCE`."""
+        """Return a row of `_SOURCE`."""
         values = list(row)
         values[11], values[18] = bool(values[11]), bool(values[18])
         return cls(*values)
@@ -304,13 +304,13 @@ async def sources(client: Client) -> list[Source]:
 
 
 async def source_by_id(client: Client, source_id: str) -> Source | None:
-    """The source of this id, or None."""
+    """Return the source of this id, or None."""
     rows = await client.read(SOURCE_BY_ID, (source_id,))
     return Source.of(rows[0]) if rows else None
 
 
 async def listings_of_sources(client: Client) -> dict[str, dict[str, int]]:
-    """How many listings of each status each source has."""
+    """Return the number of listings of each status, by source."""
     found: dict[str, dict[str, int]] = {}
     for source_id, status, count in await client.read(LISTINGS_OF_SOURCES):
         if source_id is not None:
@@ -349,7 +349,7 @@ async def companies(client: Client) -> list[Company]:
 
 
 async def company_by_id(client: Client, company_id: str | None) -> Company | None:
-    """The company of this id, or None."""
+    """Return the company of this id, or None."""
     rows = await client.read(COMPANY, (company_id,)) if company_id is not None else []
     return Company(*rows[0]) if rows else None
 
@@ -368,13 +368,13 @@ class ChosenSource(NamedTuple):
 
     source_id: str
     tier: str | None
-    """Of its company."""
+    """Tier of its company."""
 
 
 async def sources_to_scrape(
     client: Client, wanted: Sequence[str] | None, at_most: int | None, not_since: float | None = None
 ) -> list[ChosenSource]:
-    """Enabled sources whose breaker is closed: by tier, then those that were not scraped for the longest time.
+    """Return enabled sources whose breaker is closed: by tier, then by the longest time since their scrape.
 
     Args:
         not_since: those that were scraped at this time or later are left out (Unix seconds).
@@ -392,7 +392,7 @@ async def sources_to_scrape(
 
 
 async def live_tasks(client: Client, kinds: Sequence[str]) -> list[str]:
-    """Keys of tasks of these kinds that have not ended; at most `LIVE_MAX` of a kind."""
+    """Return the keys of live tasks of these kinds; at most `LIVE_MAX` of a kind."""
     found: list[str] = []
     for kind in kinds:
         page = await client.tasks(kind=kind, states=["pending", "processing"], limit=LIVE_MAX)
@@ -401,7 +401,7 @@ async def live_tasks(client: Client, kinds: Sequence[str]) -> list[str]:
 
 
 async def switched_off(client: Client) -> dict[str, str]:
-    """Sources whose breaker is open, with the reason."""
+    """Return sources whose breaker is open, with the reason."""
     return {
         found.name.removeprefix(SOURCE_RESOURCE): found.opened_reason or f"switched off by {found.opened_by}"
         for found in await client.resources(limit=RESOURCES_MAX)
@@ -413,7 +413,7 @@ RUNS_LOOKED_AT = 1_000
 
 
 async def live_run(client: Client, *, but: str = "") -> str | None:
-    """The newest run that has not ended, scheduled or typed, other than `but`; its tracking id."""
+    """Return the tracking id of the newest live run other than `but`, from the schedule or a command."""
     found = await client.lineages(states=["running", "paused"], limit=RUNS_LOOKED_AT)
     runs = (one.tracking_id for one in found if one.tracking_id.startswith(RUN))
     return next((tracking_id for tracking_id in runs if tracking_id != but), None)

@@ -19,7 +19,7 @@ AT_ONCE = 400
 
 
 def json_of(value: Any) -> str:
-    """A value as it is kept in a column."""
+    """Return a value as it is kept in a column."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -34,7 +34,7 @@ def portions(values: Sequence[str]) -> list[Sequence[str]]:
 
 
 def lineage_fields(ctx: Context) -> tuple[str, str, str | None, int]:
-    """What every record has of the task that made it: tracking_id, task_id, parent_item_id, spawn_depth."""
+    """Return the columns of the task that made a record: tracking_id, task_id, parent_item_id, spawn_depth."""
     return ctx.tracking_id, ctx.id, ctx.parent_id, ctx.spawn_depth
 
 
@@ -95,7 +95,7 @@ class CompanyRow:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> CompanyRow:
-        """What was read of the table."""
+        """Return the record of values that were read from the table."""
         told = _named(cls, row)
         told["tech_stack"] = tuple(json.loads(told["tech_stack"] or "[]"))
         told["methods"] = json.loads(told["methods"] or "{}")
@@ -114,7 +114,7 @@ COMPANIES_OF = f"""
 
 
 async def company_by_id(client: Client, company_id: str) -> CompanyRow | None:
-    """The company of this id, or None."""
+    """Return the company of this id, or None."""
     rows = await client.read(COMPANY_BY_ID, (company_id,))
     return CompanyRow.of(rows[0]) if rows else None
 
@@ -130,7 +130,7 @@ async def companies_of(client: Client, company_id: str, name_key: str) -> tuple[
 
 
 async def company_by_name(client: Client, name_key: str) -> CompanyRow | None:
-    """A company of this name, one with a website before others; None when there is none."""
+    """Return a company of this name, preferably one with a website; None where there is none."""
     rows = await client.read(COMPANY_BY_NAME, (name_key,)) if name_key else []
     return CompanyRow.of(rows[0]) if rows else None
 
@@ -185,7 +185,7 @@ class SourceRow:
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> SourceRow:
-        """What was read of the table."""
+        """Return the record of values that were read from the table."""
         told = _named(cls, row)
         instruction = told["instruction"]
         told["instruction"] = None if instruction is None else Instruction.of(json.loads(instruction))
@@ -198,7 +198,7 @@ SOURCE_BY_ID = f"SELECT {_columns(SourceRow)} FROM jobs_sources WHERE source_id 
 
 
 async def source_by_id(client: Client, source_id: str) -> SourceRow | None:
-    """The source of this id, or None."""
+    """Return the source of this id, or None."""
     rows = await client.read(SOURCE_BY_ID, (source_id,))
     return SourceRow.of(rows[0]) if rows else None
 
@@ -222,7 +222,7 @@ REFUSE_LISTING = """
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'refused', ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (listing_id) DO UPDATE SET reason = excluded.reason, last_seen_at = excluded.last_seen_at
     WHERE jobs_listings.status = 'refused'"""
-"""What was refused before a task was made for it; it is judged anew whenever its board shows it."""
+"""Keeps a listing that was refused before it had a task; it is judged again whenever its board shows it."""
 END_LISTING = """
     UPDATE jobs_listings SET company_id = ?, company = ?, title = ?, location = ?, description = ?, requirements = ?,
         posted_at = ?, salary_min = ?, salary_max = ?, salary_currency = ?, facts = ?, methods = ?, status = ?,
@@ -319,7 +319,7 @@ MATCHES = """
 NOT_BEGUN = frozenset({"refused", "unscored"})
 """Status of listings without a task that read them, or with one that had nothing to judge by: offered at every run."""
 UNFINISHED = frozenset({"analyzing", "unknown"})
-"""Status of listings that nobody has judged: their tasks are live, have failed, or ended with their lineage."""
+"""Status of listings without a verdict: their tasks are live, have failed, or ended with their lineage."""
 SHOWN_FIRST = """
     INSERT INTO jobs_readings (listing_id, number, shown, failed, runs_left, read_at) VALUES (?, 1, ?, 0, 0, NULL)
     ON CONFLICT (listing_id) DO UPDATE SET shown = excluded.shown WHERE jobs_readings.shown IS NULL"""
@@ -341,7 +341,7 @@ class KnownListing(NamedTuple):
     status: str
     source_id: str | None
     number: int | None
-    """Of the last reading that ended; None of one that an older version read, or nobody."""
+    """Number of the last reading that ended; None for one by an older version, and without a reading."""
     shown: str | None
     failed: int | None
     """Readings in a row that failed."""
@@ -366,7 +366,7 @@ class KnownListing(NamedTuple):
 
 
 def known_by_id(count: int) -> str:
-    """(listing ids): which of them are stored, as `KnownListing`."""
+    """Return SQL for (listing ids): those of them that are stored, as `KnownListing`."""
     among = f"l.listing_id IN {members(count)}"
     return f"""
         SELECT l.listing_id, l.status, l.source_id, r.number, r.shown, r.failed, r.runs_left
@@ -374,17 +374,17 @@ def known_by_id(count: int) -> str:
 
 
 def known_by_number(count: int) -> str:
-    """(source, external ids): which of them have or had a task, with the listing."""
+    """Return SQL for (source, external ids): those of them that have or had a task, with the listing."""
     among = f"external_id IN {members(count)} AND status NOT IN ('refused', 'unscored')"
     return f"SELECT external_id, listing_id FROM jobs_listings WHERE source_id = ? AND {among}"  # noqa: S608
 
 
 def waited_a_run(count: int) -> str:
-    """(listing ids): a run of their board has gone by."""
+    """Return SQL for (listing ids): a run of their board has gone by."""
     return f"UPDATE jobs_readings SET runs_left = runs_left - 1 WHERE runs_left > 0 AND listing_id IN {members(count)}"  # noqa: S608
 
 
 def seen_again(count: int) -> str:
-    """(now, listing ids): their board still shows them."""
+    """Return SQL for (now, listing ids): their board still shows them."""
     among = members(count)
     return f"UPDATE jobs_listings SET last_seen_at = ?, closed_at = NULL WHERE listing_id IN {among}"  # noqa: S608

@@ -20,7 +20,7 @@ class Section(BaseModel):
 
 
 def setting(default: Any, description: str, unit: str = "", **bounds: Any) -> Any:
-    """A field of a section.
+    """Return a field of a section.
 
     Args:
         description: what it does, for `ramet settings list`: a few words, no full stop.
@@ -34,13 +34,13 @@ def setting(default: Any, description: str, unit: str = "", **bounds: Any) -> An
 
 
 Rank = Literal["required", "ok", "strike", "fail"]
-"""What a technology means to a person: looked for, fine, unwelcome, out of the question."""
+"""Rank of a technology for a person: looked for, fine, unwelcome, out of the question."""
 Level = Literal["junior", "mid", "senior", "staff", "principal", "lead"]
 Way = Literal["remote", "hybrid", "onsite"]
 
 
 def _country(written: str) -> str:
-    # The names are read when somebody gives one: every command imports this module.
+    # The names are read when one is given: every command imports this module.
     from ramet.jobs.text.places import country_code
 
     if written.strip() and country_code(written) is None:
@@ -64,7 +64,7 @@ Permit = Annotated[str, AfterValidator(_permit)]
 
 
 class Profile(Section):
-    """What a person has, wants and refuses. Everything may be left open; what is open neither adds nor takes points."""
+    """Skills, wishes and refusals of a person. Each may be left open; an open field neither adds nor takes points."""
 
     name: str = setting("", "of the profile, for people; empty: there is none, and nothing is scored as if there were")
     technologies: dict[str, Rank] = setting({}, "rank by technology: required, ok, strike or fail")
@@ -89,12 +89,12 @@ class Profile(Section):
 
     @property
     def given(self) -> bool:
-        """Whether anybody has said anything."""
+        """Whether the profile was given."""
         return bool(self.name.strip())
 
 
 class StopLists(Section):
-    """What is refused before it is fetched."""
+    """Deny lists: companies, hosts and texts that are refused before they are fetched."""
 
     companies: list[str] = setting([], "names of companies that are never looked at")
     domains: list[str] = setting([], "hosts, and all below them, that nothing is fetched from")
@@ -102,7 +102,7 @@ class StopLists(Section):
 
 
 class FilterSettings(Section):
-    """Hard rejections, and strikes against a threshold. What a listing does not say never counts against it."""
+    """Hard rejections, and strikes against a threshold. A fact that a listing does not tell never counts against it."""
 
     enabled: bool = setting(True, "whether anything but the stop lists is looked at")
     strike_threshold: float = setting(5, "strikes at which a listing is filtered", "strikes", gt=0)
@@ -312,7 +312,7 @@ class CompanySettings(Section):
 
 
 class SourceSettings(Section):
-    """How a source is scraped."""
+    """Rules for the scrape of a source."""
 
     spawn_batch: int = setting(2_000, "listings of one checkpoint", "listings", ge=1, le=5_000)
     few_openings: int = setting(5, "a board that never had more may become empty", "openings", ge=0)
@@ -328,7 +328,7 @@ class SourceSettings(Section):
 
 
 class RunSettings(Section):
-    """How much one run takes on."""
+    """Limits of one run."""
 
     target_matches: int = setting(5, "matches after which a run takes on no further source", "matches", ge=1)
     max_sources: int = setting(20, "sources of one run", "sources", ge=1)
@@ -341,7 +341,7 @@ class RunSettings(Section):
 
 
 class FetchSettings(fetch.FetchSettings, Section):
-    """How servers are asked."""
+    """Limits of requests to servers."""
 
     page_bytes_max: int = setting(5 * 1024 * 1024, "of one page, decoded", "bytes", ge=1024)
     list_bytes_max: int = setting(32 * 1024 * 1024, "of one answer of a board's list, decoded", "bytes", ge=1024)
@@ -399,7 +399,7 @@ JUDGING = (*REFUSING, "match", "company")
 
 
 class JobsSettings(BaseModel):
-    """What holds now."""
+    """Settings in force."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -415,12 +415,12 @@ class JobsSettings(BaseModel):
     model: ModelSettings = Field(default_factory=ModelSettings)
 
     def mark(self, sections: Collection[str]) -> str:
-        """Return a mark of what these sections hold: 16 hex digits."""
+        """Return a mark of the values of these sections: 16 hex digits."""
         return blake2b(self.model_dump_json(include={*sections}).encode(), digest_size=8).hexdigest()
 
     @classmethod
     def of(cls, stored: Mapping[str, Any]) -> JobsSettings:
-        """The settings in force.
+        """Return the settings in force.
 
         Args:
             stored: values by full name; others than this pipeline's are left alone.

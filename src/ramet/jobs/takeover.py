@@ -25,7 +25,7 @@ BOARD_ADDRESSES = {
     "lever": "https://jobs.lever.co/{}",
     "ashby": "https://jobs.ashbyhq.com/{}",
 }
-"""By their type of a source, from the board's token."""
+"""Address of a board with its token, by their type of a source."""
 ADDRESS_FIELDS = ("url", "careers_url", "feed_url", "base_url", "api_endpoint")
 STATUSES = {
     "applied": "applied", "acknowledged": "applied", "interviewing": "interviewing", "offered": "offer",
@@ -221,7 +221,7 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _moment(row: Mapping[str, Any], *names: str) -> float | None:
-    """The first of these that can be read: a date of ISO 8601, Unix seconds, or an object with ``_seconds``."""
+    """Return the first of these that can be read: a date of ISO 8601, Unix seconds, or an object with ``_seconds``."""
     for name in names:
         value = row.get(name)
         if isinstance(value, Mapping):

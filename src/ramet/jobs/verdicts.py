@@ -18,7 +18,7 @@ from ramet.jobs.text.posting_text import Reading
 
 NO_PROFILE = "unscored: there is no profile to compare it with, make one with `ramet jobs init`"
 FIELDS = {"company_website", "places", "country", "salary", "pay", "workplace", "employment_type"}
-"""Of a posting, those that its row has no column for."""
+"""Fields of a posting without a column in its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def scored(case: Case, filter_result: dict[str, Any], score: Score, settings: Jo
 
 
 def final_points(score: Score, analysis: dict[str, Any] | None) -> float:
-    """The score with what a model added or took, from 0 to 100."""
+    """Return the score with a model's adjustment, from 0 to 100."""
     return max(0.0, min(100.0, score.final + (analysis["points"] if analysis else 0.0)))
 
 

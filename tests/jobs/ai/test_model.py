@@ -60,7 +60,7 @@ async def test_one_that_does_not_fit_is_mended_once_and_paid_twice() -> None:
     found, cost, asked = await told("I cannot")
     assert (cost, asked) == (2 * COST, 2)
     assert found.startswith("the answer does not fit")
-    assert "no JSON" in found
+    assert "not JSON" in found
 
 
 @pytest.mark.parametrize(

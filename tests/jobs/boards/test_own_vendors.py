@@ -101,7 +101,7 @@ def test_the_file_is_in_the_users_folder_unless_the_environment_names_another(
         (NEWBOARD.replace("  addresses:", "  parameters: []\n  # "), "newboard: nothing leads to it: give addresses"),
         (NEWBOARD.replace("https://api", "ftp://api"), "newboard: give a url that begins with http"),
         (NEWBOARD.replace("high", "high\n  otherwise: nowhere"), "newboard: otherwise names nowhere, which is not"),
-        ("newboard: [\n", "is no YAML there"),
+        ("newboard: [\n", "is not valid YAML"),
         ("", "is empty"),
     ],
     ids=range(13),

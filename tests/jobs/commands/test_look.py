@@ -55,7 +55,7 @@ def test_what_has_no_opening_says_so(place: Place, opening: World) -> None:
 
 @pytest.mark.parametrize("url", ["acme", "ftp://acme.example/1"])
 def test_what_is_no_address_is_one_line(place: Place, url: str) -> None:
-    assert "is no address of an opening" in refusal(place.run("look", url))
+    assert "is not a valid address of an opening" in refusal(place.run("look", url))
     assert place.files() == set()
 
 

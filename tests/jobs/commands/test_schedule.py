@@ -34,7 +34,7 @@ def test_a_run_every_day_is_scheduled_and_shown(place: Place) -> None:
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("runs every day at 07:30 (Europe/Berlin); next ")
     assert "keep `ramet jobs work` running" in result.stdout
-    assert "new matches are told to: the log; see `ramet alerts channels`" in result.stdout
+    assert "new matches are sent to: the log; see `ramet alerts channels`" in result.stdout
     told = place.told("schedule", "show")
     assert (told["times"], told["timezone"]) == ("30 7 * * * (Europe/Berlin)", "Europe/Berlin")
     assert 0 < told["next_at"] - time.time() <= 25 * DAY / 24

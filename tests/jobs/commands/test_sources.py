@@ -17,8 +17,8 @@ pytestmark = pytest.mark.network
     [
         ("https://boards.greenhouse.io/acme", "no company's website"),
         ("https://www.linkedin.com/company/acme", "linkedin.com"),
-        ("ftp://acme.example", "is no address of a web page"),
-        ("https://", "is no address"),
+        ("ftp://acme.example", "is not a valid address of a web page"),
+        ("https://", "is not a valid address"),
         ("http://127.0.0.1/", "127.0.0.1"),
         ("  ", "a company needs a website or a name"),
         ("x" * 201, "is longer than any company's name"),
@@ -31,7 +31,7 @@ def test_what_is_no_company_is_one_line_and_nothing_is_saved(place: Place, word:
 
 @pytest.mark.parametrize("url", ["acme", "ftp://acme.example/jobs", "https://", "javascript:alert(1)"])
 def test_what_is_no_address_of_a_list_is_one_line_and_nothing_is_saved(place: Place, url: str) -> None:
-    assert "is no address of a list of openings" in refusal(place.run("sources", "add", url))
+    assert "is not a valid address of a list of openings" in refusal(place.run("sources", "add", url))
     assert place.files() == set()
 
 

@@ -47,9 +47,9 @@ def test_our_own_sections_are_taken_by_full_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("profil: {}", "line 1: profil is no setting: did you mean profile?"),
+        ("profil: {}", "line 1: profil is not a setting: did you mean profile?"),
         ("profile: 3", "line 1: profile is 3: give settings below it"),
-        ("profile:\n  titel: x", "line 2: profile.titel is no setting: did you mean titles?"),
+        ("profile:\n  titel: x", "line 2: profile.titel is not a setting: did you mean titles?"),
         ("profile:\n  technologies:\n    Go: best", "line 3: profile.technologies.Go is \"best\": give 'required'"),
         ("profile:\n  titles: backend", 'line 2: profile.titles is "backend": give a list'),
         ("profile:\n  titles:\n    - a\n    - 7", "line 4: profile.titles.1 is 7: give text"),
@@ -75,7 +75,10 @@ def test_our_own_sections_are_taken_by_full_name(tmp_path: Path) -> None:
             "filters:\n  stopList:\n    companies: []\n    excludedCompanies: []",
             "line 4: excludedCompanies is given twice",
         ),
-        ("filters:\n  stopList:\n    excluded: []", "filters.stopList.excluded is no setting: did you mean excluded"),
+        (
+            "filters:\n  stopList:\n    excluded: []",
+            "filters.stopList.excluded is not a setting: did you mean excluded",
+        ),
     ],
 )
 def test_one_line_says_what_to_give(tmp_path: Path, text: str, told: str) -> None:

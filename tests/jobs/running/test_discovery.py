@@ -176,4 +176,4 @@ async def test_an_address_that_lets_nobody_in_fails_with_what_it_said(desk: Desk
 async def test_a_file_that_is_no_page_is_told_by_its_kind(desk: Desk) -> None:
     desk.world.answer(CAREERS, Reply(b"%PDF-1.7", media_type="application/pdf"))
     task = await desk.discover(CAREERS)
-    assert (task.state, "is no page but application/pdf" in str(task.reason)) == ("failed", True)
+    assert (task.state, "is not a page but application/pdf" in str(task.reason)) == ("failed", True)

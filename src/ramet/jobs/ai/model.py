@@ -1,7 +1,7 @@
 """One way to ask a model here: by `ramet.llm.ask`, and with the rules' answer where there is none.
 
-Calls are reserved, paid, repaired and kept there; the same question is paid for once, whoever asks it. Whatever goes
-wrong is :class:`NoAnswer`, which the callers turn into what the rules found: it never fails, pauses or puts off a task.
+Calls are reserved, paid, repaired and kept there; a question that several tasks ask is paid for once. Every error is
+:class:`NoAnswer`, for which the callers take the rules' results: it never fails, pauses or puts off a task.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _reported: set[tuple[str, str]] = set()
 
 
 async def ask(ctx: Context, step: Step, shape: type[Shape], *, model: str, data: str, settings: ModelSettings) -> Shape:
-    """The model's answer about a text.
+    """Return the model's answer about a text.
 
     Raises:
         NoAnswer: there is none, for whatever reason; the log has it once for each lineage.
@@ -117,7 +117,7 @@ async def _asked(
             raise NoAnswer(one_line(error)[:300]) from None
         except Permanent as error:
             raise NoAnswer(f"no price, so no ceiling could hold: {one_line(error)} (jobs.model.price)") from None
-        except UserError as error:  # What opens the provider is not installed.
+        except UserError as error:  # The package that opens the provider is not installed.
             raise NoAnswer(one_line(error)) from error
         tries += 1
         if tries > settings.retries or seconds > min(WAIT_SECONDS_MAX, ctx.remaining_seconds / 10):

@@ -1,4 +1,4 @@
-"""What of a text is nobody's business at a provider of language models."""
+"""Questions to language models, and the removal of contact data from texts that are sent to their providers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DATE = re.compile(r"(?:19|20)\d\d[./-]\d{1,2}[./-]\d{1,2}|\d{1,2}[./-]\d{1,2}[.
 
 
 def redacted(text: str) -> str:
-    """The text without e-mail addresses and phone numbers; dates stay."""
+    """Return the text without e-mail addresses and phone numbers; dates stay."""
     return _PHONE.sub(_phone, _MAIL.sub("[e-mail]", text))
 
 
@@ -32,7 +32,7 @@ MARK = "=====DATA====="
 
 
 def _short(value: Any) -> Any:
-    """What a model wrote where one value was asked for; an empty word means nothing."""
+    """Return the one value that a model wrote; None for an empty word, or for one that means nothing."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = f"{value:g}"
     if not isinstance(value, str):
@@ -50,9 +50,12 @@ Years = Annotated[Annotated[int, Field(ge=0, le=60)] | None, Field(default=None)
 
 
 class Reply(BaseModel):
-    """What is read of an answer; anything else in it is ignored."""
+    """Fields that are read of an answer; anything else in it is ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+# The docstrings below are descriptions in the schema that a model gets: with other words, no cached answer would fit.
 
 
 class CompanyReply(Reply):
@@ -111,7 +114,7 @@ class Step:
     shape: type[Reply]
 
     def messages(self, data: str, settings: ModelSettings) -> list[dict[str, Any]]:
-        """The question about a text."""
+        """Return the messages of the question about a text."""
         text = data[: settings.text_max]
         if settings.redact:
             text = redacted(text)

@@ -41,7 +41,7 @@ from ramet.jobs.text.technologies import canonical_technology
 
 
 async def filled(ctx: Context, facts: CompanyFacts, pages: Sequence[WebPage], settings: JobsSettings) -> CompanyFacts:
-    """The facts, with fields from the cheap model where they are still below the thresholds; the rules' without one."""
+    """Return the facts, with fields of the cheap model where the rules' are below the thresholds."""
     wanted = missing_for_good(facts, settings.company) if settings.model.reads and pages else []
     if not wanted:
         return facts
@@ -65,7 +65,7 @@ TECHNOLOGIES_MIN = 2
 async def extracted(
     ctx: Context, posting: Posting, reading: Reading, settings: JobsSettings
 ) -> tuple[Reading, dict[str, str]]:
-    """The reading, with what the cheap model adds to it, and what made each field: ``rules`` or ``model:NAME``."""
+    """Return the reading with the cheap model's additions, and each field's origin: ``rules`` or ``model:NAME``."""
     methods = dict.fromkeys(FIELDS, "rules")
     unknown = _unknown(reading)
     if not settings.model.reads or not unknown or not posting.description:
@@ -84,7 +84,7 @@ async def extracted(
 
 
 def _unknown(reading: Reading) -> set[str]:
-    """What the rules did not find."""
+    """Return the names of the fields that the rules did not find."""
     unknown = set()
     if reading.seniority is Seniority.UNKNOWN:
         unknown.add("seniority")
@@ -117,7 +117,7 @@ def _facts_text(told: PostingReply, reading: Reading, text: str) -> dict[str, An
 
 
 def _word(words: Any, told: str | None) -> Any:
-    """A word that the reading knows, or None."""
+    """Return the word of the reading that a model wrote, or None."""
     return next((word for word in words if told and word.value == told.lower() and word.value != "unknown"), None)
 
 
@@ -209,7 +209,7 @@ def _proven(selectors: dict[str, Any], html: str, url: str, now: float) -> bool:
 
 
 def outline_of(html: str, length: int) -> str:
-    """Tags, classes, ids and the beginnings of texts and links, indented; at most so many characters."""
+    """Return tags, classes, ids and the beginnings of texts and links, indented; `length`: most characters of it."""
     body = LexborHTMLParser(bounded(html)).body
     lines: list[str] = []
     left = length

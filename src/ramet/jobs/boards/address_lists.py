@@ -77,7 +77,7 @@ def read_addresses(path: Path) -> AddressList:
 
 
 def parse_addresses(text: str) -> AddressList:
-    """Return what the lines of a text name."""
+    """Return the addresses and companies in the lines of a text."""
     lines = text.splitlines()
     if len(lines) > LINES_MAX:
         raise InputError(f"a list of {len(lines):,} lines: give at most {LINES_MAX:,}")
@@ -120,7 +120,7 @@ def _table(lines: Sequence[str]) -> list[NamedAddress | BadLine] | None:
 
 
 def _free(lines: Sequence[str]) -> Iterator[NamedAddress | BadLine]:
-    """Yield what free lines name: an address, a name, or a name beside an address in either order."""
+    """Yield the entries of free lines: an address, a name, or a name beside an address in either order."""
     for number, line in enumerate(lines, 1):
         text = line.strip()
         if not text or text.startswith("#"):

@@ -116,7 +116,7 @@ def parse_posted(text: str | int | float | None, now: float, ahead_max: float = 
 
 
 def _plain(words: str) -> str:
-    """Without accents."""
+    """Return the text without accents."""
     if words.isascii():
         return words
     return "".join(letter for letter in unicodedata.normalize("NFKD", words) if not unicodedata.combining(letter))

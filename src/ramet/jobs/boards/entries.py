@@ -48,7 +48,7 @@ def bounded_list(instruction: Instruction, entries: list[Entry]) -> list[Entry]:
 
 
 def answer_excerpt(body: bytes | str) -> str:
-    """How an answer begins, for people."""
+    """Return the beginning of an answer, for people."""
     start = body[: 4 * _SHOWN]
     text = start.decode("utf-8", "replace") if isinstance(start, bytes) else start
     text = " ".join("".join(one if one.isprintable() else " " for one in text).split())
@@ -89,7 +89,7 @@ def parsed_json(instruction: Instruction, body: bytes, media_type: str = "") -> 
 
 
 def _no_number(_: str) -> None:
-    """NaN and the infinities, which are no JSON, are not there."""
+    """Return None for NaN and the infinities, which are not JSON."""
 
 
 def _embedded(instruction: Instruction, page: str) -> str:
@@ -187,7 +187,7 @@ def xml_value(element: Element, depth: int = 0) -> Any:
 
 
 def total_of(instruction: Instruction, value: Any) -> int | None:
-    """How many openings the board says that it has."""
+    """Return the number of openings that the board says it has."""
     if instruction.total_path is None:
         return None
     totals: Sequence[Any] = values_at(value, instruction.total_path)

@@ -51,7 +51,7 @@ _COMPANY_AND_TITLE = re.compile(r"\s{0,4}([^:]{1,100}):\s{1,4}(\S.*)", re.DOTALL
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a list, and what its board is."""
+    """One entry of a list, with the instruction of its board."""
 
     row: Any
     instruction: Instruction
@@ -242,7 +242,7 @@ def line(text: str) -> str:
 
 
 def workplace_of(word: str) -> str | None:
-    """``remote``, ``hybrid`` or ``onsite`` for a board's word; None for any other word."""
+    """Return ``remote``, ``hybrid`` or ``onsite`` for a board's word; None for any other word."""
     folded = " ".join(re.split(r"[^a-z0-9]+", word[:LINE_MAX].lower())).strip()
     return _WORKPLACES.get(folded)
 

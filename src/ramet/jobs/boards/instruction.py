@@ -1,4 +1,4 @@
-"""Paths into what a board answered. A path never fails: what is not there is nothing."""
+"""Paths into the answer of a board. A path never fails: a missing value is an empty one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parsed_path(path: str) -> tuple[Step, ...]:
 
 
 def values_at(value: Any, path: str) -> Sequence[Any]:
-    """All that a path leads to, in order; null is not there."""
+    """Return all values that a path leads to, in order; null is left out."""
     found = [value]
     for step in parsed_path(path):
         found = [one for each in found for one in _step(each, step)]
@@ -75,7 +75,7 @@ def _step(value: Any, step: Step) -> Iterator[Any]:
 
 
 def text_of_value(value: Any) -> str:
-    """Return a single value as text: ``true`` and ``false`` of a flag; empty for objects, lists and what has no end."""
+    """Return a single value as text: a flag is ``true`` or ``false``; objects, lists and infinite numbers are empty."""
     if isinstance(value, str):
         return value[:TEXT_MAX]
     if isinstance(value, bool):
@@ -102,7 +102,7 @@ def text_at(value: Any, path: str) -> str:
 
 
 def texts_at(value: Any, path: str) -> list[str]:
-    """All texts that are not empty where a path leads to."""
+    """Return all texts that are not empty where a path leads to."""
     return [text for one in values_at(value, path) if (text := text_of_value(one).strip())]
 
 
@@ -113,7 +113,7 @@ class _Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def stored(self) -> dict[str, Any]:
-        """As JSON, without what is as usual."""
+        """Return the values for JSON, without defaults."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
@@ -229,7 +229,7 @@ class Skip(_Shape):
 
 
 class Paging(_Shape):
-    """How to come to the next page."""
+    """How to request the next page."""
 
     by: Literal["offset", "page", "token", "link"]
     parameter: str = ""
@@ -250,7 +250,7 @@ class Paging(_Shape):
 
 
 class Detail(_Shape):
-    """How to come by the rest of an opening."""
+    """How to fetch the rest of an opening."""
 
     url: Rules
     """Address of the rest: a path or a template."""

@@ -48,7 +48,7 @@ def detail_request(instruction: Instruction, posting: Posting) -> Request | None
 
 
 def is_page(instruction: Instruction) -> bool:
-    """Whether the rest of an opening is on a page for people, to which robots.txt applies."""
+    """Return whether the rest of an opening is on a page for people, to which robots.txt applies."""
     detail = instruction.detail
     return detail is None or detail.type == "html" or detail.embedded is not None
 
@@ -317,14 +317,14 @@ def _is_skipped(row: Any, path: str, values: Collection[str]) -> bool:
 
 
 def _digest(postings: list[Posting], entries: list[Any]) -> str:
-    """Of the openings of a page, in any order; where it has none that is shown, of what it has."""
+    """Return the digest of the openings of a page, in any order; without any, that of its entries."""
     keys = sorted({posting.external_id or posting.url for posting in postings})
     told = "\n".join(keys) if keys else repr(entries[:100])
     return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def _merged(postings: list[Posting]) -> list[Posting]:
-    """Each opening once: a board may list it once for each of its places.
+    """Return each opening once: a board may list it once for each of its places.
 
     Entries that share an identifier, but neither title nor address, are different openings with a wrong identifier.
     """

@@ -1,4 +1,4 @@
-"""Pay that a board tells in fields: as numbers, and as a person would write them."""
+"""Pay in the fields of a board: as numbers, and as a text for people."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def pay_of(minimum: str, maximum: str, currency: str = "", period: str = "", div
 
 
 def salary_text(pay: Pay | None) -> str | None:
-    """``$120,000 - $150,000 a year``, ``from 52,000 CHF a year``: pay for people to read; None where there is none."""
+    """Return pay as a text for people: ``$120,000 - $150,000 a year``, ``from 52,000 CHF a year``; None: unknown."""
     if pay is None:
         return None
     lower, upper, code = pay.minimum, pay.maximum, pay.currency or ""

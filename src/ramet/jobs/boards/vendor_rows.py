@@ -91,7 +91,7 @@ class VendorAddress(_Shape):
     parameter: str = ""
     """The query's parameter that has the token."""
     query: dict[str, str] = Field(default_factory=dict)
-    """More that the query has: what it is called here -> its parameter. Without one of them this address is another."""
+    """Variable -> its parameter in the query. An address without one of them does not match."""
     board: str | None = None
     """The board's address for people, where it is not the row's."""
     keeps: tuple[str, ...] | None = None
@@ -195,7 +195,7 @@ class Vendor(Instruction):
 
 @cache
 def vendors() -> Mapping[str, Vendor]:
-    """Every row by its name; those of the user's file first, and in place of the package's of the same name.
+    """Return every row by its name; those of the user's file first, and in place of the package's of the same name.
 
     Raises:
         InputError: the user's file is not valid, on one line.
@@ -263,7 +263,7 @@ def _own_row(document: Document, name: str, row: Any) -> Vendor:
 
 
 def misfits(vendor: Vendor) -> list[str]:
-    """Return what keeps a row from ever giving a board that can be read, a line each."""
+    """Return the errors that keep a row from ever giving a board that can be read, a line each."""
     example = {"token": "any", "url": vendor.url.replace("{url}", "https://any.example")}
     found = [f"give {missing}" for missing in is_valid(vendor.model_copy(update=example))]
     if not (vendor.addresses or vendor.parameters or vendor.own_sites or vendor.loads or vendor.hosts):
@@ -299,6 +299,6 @@ def rows_of(kind: str) -> tuple[Vendor, ...]:
 
 
 def main_row(kind: str) -> Vendor | None:
-    """Return the row that says what holds for a whole kind: the one of its name, else its first."""
+    """Return the row whose values hold for a whole kind: the one of its name, else its first."""
     rows = rows_of(kind)
     return next((row for row in rows if row.vendor == kind), rows[0] if rows else None)

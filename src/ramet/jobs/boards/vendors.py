@@ -34,7 +34,7 @@ def vendor_of_root(root: str) -> Vendor | None:
 
 
 def instructions_for(found: DetectedBoard) -> list[Instruction]:
-    """How to read a board that detection found: the row of its vendor, then those that are tried where it fails.
+    """Return the instructions for a board that detection found: its vendor's row, then those to try where it fails.
 
     Raises:
         InputError: something that the vendor needs is not known of this board.
@@ -50,7 +50,7 @@ def instructions_for(found: DetectedBoard) -> list[Instruction]:
 def instruction_for(
     found: DetectedBoard, *, company_name: str | None = None, vendor: Vendor | None = None
 ) -> Instruction:
-    """How to read a board that detection found.
+    """Return the instruction for a board that detection found.
 
     Args:
         found: of a page that no vendor made, its ``ids`` have ``selectors`` or ``embedded``: as JSON, what detection
@@ -90,7 +90,7 @@ def instruction_for(
 
 
 def _discovered(found: DetectedBoard) -> dict[str, Any]:
-    """Of a page that no vendor made, what says where its openings are: in its elements, or in one of its scripts."""
+    """Return the location of the openings of a page without a vendor: in its elements, or in one of its scripts."""
     if selectors := found.ids.get("selectors"):
         return {"selectors": _object(selectors)}
     embedded = _object(found.ids.get("embedded", "{}"))

@@ -82,16 +82,16 @@ class _Wanted(NamedTuple):
 def _add_all(wanted: _Wanted, database: str, *, work: bool, as_json: bool) -> int:
     """Add all of it; the exit status: that something was not taken, where nothing was."""
     show_bad(wanted.bad)
-    told: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     status = 0
     if wanted.companies:
-        status = asyncio.run(add_companies(wanted.companies, database, work=work, told=told if as_json else None))
+        status = asyncio.run(add_companies(wanted.companies, database, work=work, entries=entries if as_json else None))
     if wanted.sources:
         create = not wanted.companies
-        result = discover(wanted.sources, database, create=create, work=work, told=told if as_json else None)
+        result = discover(wanted.sources, database, create=create, work=work, entries=entries if as_json else None)
         status = max(status, asyncio.run(result))
     if as_json:
-        emit(told)
+        emit(entries)
     if len(wanted.sources) + len(wanted.companies) > 1:
         # Of many some always fail; each of them was named.
         status = 0
@@ -102,13 +102,13 @@ def _payload(url: str, company: str | None, selectors: str | None) -> DiscoveryP
     try:
         url_key(url)
     except InvalidKey as error:
-        raise InputError(f"{plain(url)[:80]} is no address of a list of openings: {error}") from None
+        raise InputError(f"{plain(url)[:80]} is not a valid address of a list of openings: {error}") from None
     given = None if selectors is None else _selectors(selectors)
     return DiscoveryPayload(url=url, company_name=company, approved=True, scrape=False, selectors=given)
 
 
 def _named_payload(url: str, company: str) -> DiscoveryPayload:
-    """A board from the list that ships: its name has to be the company's."""
+    """Return the discovery of a board from the list that ships: its name has to be the company's."""
     return DiscoveryPayload(url=url, company_name=company, chosen=True, scrape=False)
 
 
@@ -147,7 +147,7 @@ def _of_line(one: NamedAddress) -> DiscoveryPayload | CompanyPayload:
 
 
 def _selectors(text: str) -> dict[str, Any]:
-    """The selectors that a person gave, as text or as a file.
+    """Return the selectors that a person gave, as text or as a file.
 
     Raises:
         InputError: they are not valid, on one line.

@@ -1,6 +1,6 @@
 """The commands `ramet jobs ...`, each imported when it is named: `--help` need not wait for all of them.
 
-What a user can put right leaves as `UserError` or `StoreError`: one line and exit status 2.
+An error that a user can correct leaves as `UserError` or `StoreError`: one line and exit status 2.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class Entry(NamedTuple):
     """A command that is imported at its first use."""
 
     module: str
-    """Below `ramet.jobs.commands`."""
+    """Name of the module in `ramet.jobs.commands`."""
     attribute: str
     short_help: str
-    """As the command itself has it; a test compares them."""
+    """Short help of the command, as the command itself has it; a test compares them."""
 
 
 class Words(click.Group):
@@ -34,11 +34,11 @@ class Words(click.Group):
         self.entries = entries or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands."""
+        """Return the names of all commands."""
         return sorted({*super().list_commands(ctx), *self.entries})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name.
+        """Return the command of this name.
 
         Raises:
             ExtraMissing: a package is not installed that it needs.
@@ -55,7 +55,7 @@ class Words(click.Group):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The names with their short helps, without importing them."""
+        """Write the names with their short helps, without importing the commands."""
         rows = {name: entry.short_help for name, entry in self.entries.items()}
         for name in super().list_commands(ctx):
             command = super().get_command(ctx, name)
@@ -72,7 +72,7 @@ class Words(click.Group):
         """
         for word in args:
             if "\0" in word or any("\ud800" <= character <= "\udfff" for character in word):
-                raise InputError(f"{ascii(word)[:80]} is no text in UTF-8: type it again")
+                raise InputError(f"{ascii(word)[:80]} is not valid UTF-8: type it again")
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:

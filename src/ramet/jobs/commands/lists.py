@@ -118,9 +118,9 @@ def rejected_command(*, search: str, statuses: tuple[str, ...], limit: int, data
         out = console()
         for one in found:
             _print(out, one)
-        told = ", ".join(f"{counts[status]:,} {status}" for status in REJECTED if status in counts)
+        parts = ", ".join(f"{counts[status]:,} {status}" for status in REJECTED if status in counts)
         shown = f"; {len(found):,} of them shown" if total > len(found) else ""
-        out.print(Text(f"{counted(total, 'listing')}: {told}{shown}", style="dim"))
+        out.print(Text(f"{counted(total, 'listing')}: {parts}{shown}", style="dim"))
 
     ask(app, database, show)
 
@@ -138,7 +138,7 @@ SOURCES = {
     "described": "descriptions by others, unchecked",
     "own": "your own file",
 }
-"""Where a row's shape is from, in words."""
+"""Words for the origins of a row's shape."""
 
 
 @click.command("vendors", short_help="Show which vendors of boards are known.")
@@ -150,7 +150,7 @@ def list_vendors(*, words: tuple[str, ...], as_json: bool) -> None:
     WORDs leave those that have one of them in their name or address. A vendor of your own is a row in the file that the
     last line names; the guide on jobs tells what it says.
     """
-    rows = [told(row) for row in vendors().values() if row.vendor == row.kind or row.source == "own"]
+    rows = [vendor_entry(row) for row in vendors().values() if row.vendor == row.kind or row.source == "own"]
     wanted = [word.casefold() for word in words]
     found = [row for row in rows if not wanted or any(word in f"{row['vendor']} {row['at']}" for word in wanted)]
     if as_json:
@@ -167,8 +167,8 @@ def list_vendors(*, words: tuple[str, ...], as_json: bool) -> None:
     click.echo(f"rows of your own: {plain(file)}" + ("" if file.exists() else ", which is not there yet"))
 
 
-def told(row: Vendor) -> dict[str, Any]:
-    """Return what people are told of a row."""
+def vendor_entry(row: Vendor) -> dict[str, Any]:
+    """Return the fields of a row that people see."""
     domains = dict.fromkeys(one.domain for one in row.addresses)
     return {
         "vendor": row.vendor,

@@ -41,7 +41,7 @@ def look(url: str, *, keep: bool, database: str, as_json: bool) -> None:
     try:
         url_key(url)
     except InvalidKey as error:
-        raise InputError(f"{plain(url)[:80]} is no address of an opening: {error}") from None
+        raise InputError(f"{plain(url)[:80]} is not a valid address of an opening: {error}") from None
     vendors()
     check_folder(database)
     told = asyncio.run(_kept(url, database) if keep else _seen(url, database))

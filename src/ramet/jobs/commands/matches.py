@@ -54,7 +54,9 @@ closed_option = click.option("--closed", "with_closed", is_flag=True,
 @score_option
 @click.option("--priority", type=click.Choice(PRIORITIES, case_sensitive=False), help="Only those.")
 @closed_option
-@click.option("--limit", type=click.IntRange(1, LISTED_MAX), default=20, show_default=True, help="At most so many.")
+@click.option(
+    "--limit", type=click.IntRange(1, LISTED_MAX), default=20, show_default=True, help="Most matches to show."
+)
 @click.option("--keep-new", is_flag=True, help="Leave those that are shown new.")
 @database_option
 @json_option
@@ -109,7 +111,7 @@ def _nothing(client: Client, *, only_new: bool) -> str:
 
 
 STYLES = {"new": "bold green", "dismissed": "dim", "rejected": "red", "offer": "bold magenta", "seen": ""}
-"""Of a status; all others are what a person is at."""
+"""Styles of statuses; all others are steps of a person with the company."""
 
 
 ID_WIDTH, SCORE_WIDTH = 7, 5
@@ -165,7 +167,7 @@ def _no_points(part: Mapping[str, Any]) -> bool:
 
 
 def _elsewhere(one: ScoredMatch) -> Iterator[str]:
-    """The other addresses of the opening."""
+    """Yield the other addresses of the opening."""
     urls = [plain(other.url) for other in one.others]
     if urls:
         more = f" and {len(urls) - OTHERS_SHOWN} more" if len(urls) > OTHERS_SHOWN else ""
@@ -207,8 +209,8 @@ def mark_command(*, names: tuple[str, ...], status: str, note: str | None, datab
         else:
             click.echo(f"{counted(len(listing_ids), 'opening')} marked {said}")
             if others := await not_matches(client, listing_ids):
-                told = "it was" if others == 1 else f"{others:,} of them were"
-                click.echo(f"{told} no match: `ramet jobs why` shows what you said, `ramet jobs matches` does not")
+                which = "it was" if others == 1 else f"{others:,} of them were"
+                click.echo(f"{which} no match: `ramet jobs why` shows what you said, `ramet jobs matches` does not")
 
     ask(app, database, write)
 
@@ -219,7 +221,7 @@ COLUMNS = (
     "salary_currency", "posted_at", "saved_at", "status_at", "closed_at", "url", "matched_skills", "missing_skills",
     "tier", "source_id", "method", "id", "listing_id", "also_at",
 )  # fmt: skip
-"""Of a CSV file, in this order. Times are dates of ISO 8601 in UTC, lists are joined by `; `."""
+"""Columns of a CSV file, in this order. Times are dates of ISO 8601 in UTC, lists are joined by `; `."""
 TIMES = ("posted_at", "saved_at", "status_at", "closed_at")
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~-])")
 
@@ -253,7 +255,7 @@ def export(*, form: str, output: str, statuses: tuple[str, ...], database: str, 
 
 
 def row_of(one: ScoredMatch) -> dict[str, Any]:
-    """The values of a match by `COLUMNS`."""
+    """Return the values of a match by `COLUMNS`."""
     values = one.as_json()
     values |= {name: date_of(values[name]) for name in TIMES}
     values |= {name: "; ".join(map(str, values[name])) for name in ("matched_skills", "missing_skills")}
@@ -262,7 +264,7 @@ def row_of(one: ScoredMatch) -> dict[str, Any]:
 
 
 def date_of(moment: float | None) -> str | None:
-    """A moment as a date of UTC; None for none, and for one that no calendar has."""
+    """Return a moment as a date of UTC; None for none, and for one that no calendar has."""
     if moment is None:
         return None
     try:
@@ -272,7 +274,7 @@ def date_of(moment: float | None) -> str | None:
 
 
 def as_csv(found: Sequence[ScoredMatch]) -> str:
-    """A header, and a line for each match; nothing in it is a formula."""
+    """Return CSV: a header, and a line for each match; nothing in it is a formula."""
     out = io.StringIO(newline="")
     cells = csv.writer(out)
     cells.writerow(COLUMNS)
@@ -282,12 +284,12 @@ def as_csv(found: Sequence[ScoredMatch]) -> str:
 
 
 def as_json(found: Sequence[ScoredMatch]) -> str:
-    """A list of objects with everything that is stored about each match."""
+    """Return JSON: a list of objects with everything that is stored about each match."""
     return json.dumps([one.as_json() for one in found], indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(found: Sequence[ScoredMatch]) -> str:
-    """A section for each match."""
+    """Return Markdown: a section for each match."""
     parts = [f"# {counted(len(found), 'match', 'matches')}\n"]
     for one in found:
         match = one.match
@@ -318,7 +320,7 @@ def _text(value: Any) -> str:
 
 
 def _link(url: str) -> str:
-    """An address that can be followed where it is one of the web; else the text of it."""
+    """Return an address that can be followed where it is one of the web; else the text of it."""
     if url.startswith(("https://", "http://")) and not re.search(r"[\s<>]", url) and url.isprintable():
         return f"<{url}>"
     return _text(url)

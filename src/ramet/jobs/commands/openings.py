@@ -64,5 +64,5 @@ async def _add(postings: Sequence[Posting], database: str, *, work: bool, as_jso
         if as_json:
             emit({"openings": len(asked), "known": known, "statuses": dict(counts)})
             return
-        told = ", ".join(f"{number} {status}" for status, number in counts.most_common())
-        click.echo(f"{counted(len(asked), 'opening')}, {known} of them known already: {told}")
+        statuses = ", ".join(f"{number} {status}" for status, number in counts.most_common())
+        click.echo(f"{counted(len(asked), 'opening')}, {known} of them known already: {statuses}")

@@ -79,7 +79,7 @@ async def _apply(database: str, *, as_json: bool) -> None:
 
 
 def line_of(change: Change) -> str:
-    """A change in a line: from which status to which, which listing, and why."""
+    """Return a change in a line: both statuses, the listing, and the reasons."""
     title, company = plain(change.stored["title"] or change.stored["url"]), plain(change.stored["company"] or "-")
     reasons = "; ".join(plain(reason) for reason in change.reasons[:3])
     points = f" {change.verdict.points:g}" if change.verdict.score is not None else ""
@@ -95,15 +95,15 @@ def summary(judged: int, changed: Mapping[str, int], rated: int = 0) -> str:
         rated: companies whose tier, points or size changed.
     """
     total = sum(changed.values())
-    told = f"; {counted(rated, 'company', 'companies')} rated otherwise" if rated else ""
+    companies = f"; {counted(rated, 'company', 'companies')} rated otherwise" if rated else ""
     if not total:
-        return f"{counted(judged, 'listing')} judged again, no verdict is another{told}"
+        return f"{counted(judged, 'listing')} judged again, no verdict is another{companies}"
     parts = ", ".join(f"{count:,} {move}" for move, count in sorted(changed.items()))
-    return f"{counted(judged, 'listing')} judged again, {total:,} changed: {parts}{told}"
+    return f"{counted(judged, 'listing')} judged again, {total:,} changed: {parts}{companies}"
 
 
 async def rescored(client: Client, cause: str = CAUSE) -> str | None:
-    """Judge again after a change of settings, where that is cheap; a line that says what came of it.
+    """Judge again after a change of settings, where that is cheap; return a line about the result.
 
     Returns:
         None where nothing is stored, or no verdict is another.

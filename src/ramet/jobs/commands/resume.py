@@ -14,7 +14,7 @@ from ramet.jobs.errors import InputError
 from ramet.jobs.text.resume import ResumeProfile, profile_of
 
 BYTES_MAX = 4 * 1024 * 1024
-"""Of a resume as text."""
+"""Most bytes of a resume as text."""
 _AS_TEXT = "save it as text (.txt) and give that"
 KINDS = {
     b"%PDF": f"a PDF: {_AS_TEXT}",
@@ -26,10 +26,10 @@ KINDS = {
 
 
 def show_resume(file: Path, *, as_json: bool) -> None:
-    """Write the profile that a resume tells to standard output.
+    """Write the profile that is read of a resume to standard output.
 
     Raises:
-        InputError: it is no text, or nothing in it is of use: one line that says what to do.
+        InputError: it is not text, or nothing in it is of use: one line that says what to do.
     """
     text = read_text(
         file,
@@ -50,7 +50,7 @@ def show_resume(file: Path, *, as_json: bool) -> None:
 
 
 def profile_text(found: ResumeProfile, origin: str) -> str:
-    """The profile as YAML, with what each part was read from."""
+    """Return the profile as YAML, with the words that each part was read from."""
     lines = [f"# Read in {plain(origin)} by rules. Correct it, then: ramet jobs init --from FILE", "profile:"]
     for name, value in found.values.items():
         if reason := found.reasons.get(name):

@@ -1,4 +1,4 @@
-"""How far a run is: counted from the engine's rows, and told by a bar, by lines or by JSON."""
+"""The progress of a run: counted from the engine's rows, and shown by a bar, by lines or by JSON."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ from ramet.jobs.queries import live_run
 from ramet.jobs.settings import JobsSettings
 
 DUE = "due"
-"""What a task waits for whose time has not come."""
+"""Reason of the wait of a task whose time has not come."""
 ENDED = frozenset(state for state in TaskState if state.terminal)
 OUTCOMES = {"success": "matched", "filtered": "filtered", "skipped": "skipped", "failed": "failed"}
-"""What a listing's state is called here."""
+"""Words for the states of listings."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Where a run stands."""
+    """The progress of a run."""
 
     tracking_id: str
-    """Of the batch; empty before it is begun."""
+    """Tracking id of the batch; empty before it is begun."""
     state: str
-    """Of its lineage."""
+    """State of its lineage."""
     elapsed_seconds: float
     states: dict[str, dict[str, int]] = field(default_factory=dict)
     """Tasks of each kind by state."""
     listings_per_second: float = 0.0
-    """Since somebody looks, in this process."""
+    """Listings that end in a second, since the progress is shown in this process."""
     put_off: int = 0
     """Live tasks whose time has not come: a server asked to come back later, or a retry waits."""
 
@@ -74,11 +74,11 @@ class RunStatus:
         return live - self.put_off
 
     def count(self, kind: str, *, ended: bool = False) -> int:
-        """Tasks of a kind, or those of them that have ended."""
+        """Return the number of tasks of a kind, or of those of them that have ended."""
         return sum(count for state, count in self.states.get(kind, {}).items() if not ended or state in ENDED)
 
     def outcome(self, state: str) -> int:
-        """Listings that ended in a state."""
+        """Return the number of listings that ended in a state."""
         return self.states.get(LISTING, {}).get(state, 0)
 
     @property
@@ -95,7 +95,7 @@ class RunStatus:
 
 
 async def status_of(client: Client, tracking_id: str, others: Sequence[str] = ()) -> RunStatus:
-    """How far a run is.
+    """Return the progress of a run.
 
     Args:
         tracking_id: of its batch; empty before it is begun.
@@ -121,7 +121,7 @@ async def status_of(client: Client, tracking_id: str, others: Sequence[str] = ()
 
 
 def words_of(status: RunStatus) -> str:
-    """A run in one line."""
+    """Return a run in one line."""
     sources = status.count(SCRAPE_SOURCE)
     parts = [
         f"{status.count(SCRAPE_SOURCE, ended=True):,}/{counted(sources, 'source')}",
@@ -141,19 +141,19 @@ def words_of(status: RunStatus) -> str:
 
 
 class View(Protocol):
-    """Who is told how far a run is."""
+    """A display of the progress of a run."""
 
     def begin(self, status: RunStatus, *, resumed: bool) -> None:
-        """Work begins."""
+        """Show that work begins."""
 
     def look(self, status: RunStatus) -> None:
-        """A moment later."""
+        """Show the progress of a moment later."""
 
     def stopping(self, in_hand: int, /, *, again: bool) -> None:
-        """A signal asked to stop; so many tasks are in hand. `again`: without waiting for them."""
+        """Show that a signal asked to stop, and how many tasks are claimed. `again`: they are not waited for."""
 
     def close(self) -> None:
-        """Work has ended, well or not."""
+        """Close the display: work has ended, well or not."""
 
 
 class BarView:
@@ -228,14 +228,14 @@ def _stopping(in_hand: int, *, again: bool) -> str:
 
 
 def view_for(*, as_json: bool) -> View:
-    """Who is told how far a run is: a machine, a person at a terminal, or a log."""
+    """Return the display of the progress for a program, a person at a terminal, or a log."""
     if as_json:
         return JsonView()
     return BarView(console()) if on_terminal() else LineView()
 
 
 LOOK_SECONDS = 0.25
-"""Between two looks at how far a run is."""
+"""Seconds between two looks at the progress of a run."""
 CONCURRENCY = 32
 """Handlers at once."""
 EXIT_UNFINISHED = 1
@@ -257,7 +257,7 @@ concurrency_option = click.option(
 
 
 class RunArguments(NamedTuple):
-    """What was typed."""
+    """Options of `ramet jobs run`."""
 
     sources: tuple[str, ...]
     target_matches: int | None
@@ -272,7 +272,9 @@ class RunArguments(NamedTuple):
 
 @click.command("run", short_help="Scrape sources, filter and score what is new.")
 @click.option("--source", "sources", multiple=True, metavar="SOURCE", help="Only this one (repeatable).")
-@click.option("--target-matches", type=click.IntRange(min=1), help="Stop taking sources on after so many matches.")
+@click.option(
+    "--target-matches", type=click.IntRange(min=1), help="Take no more sources on after this number of matches."
+)
 @click.option("--max-sources", type=click.IntRange(min=1), help="Sources of this run, at most.")
 @click.option("--all", "no_target", is_flag=True, help="Every enabled source, however many matches there are.")
 @click.option("--new", "anew", is_flag=True, help="Begin another run although one has not ended.")
@@ -284,7 +286,7 @@ class RunArguments(NamedTuple):
 def run_command(*, no_work: bool, database: str, as_json: bool, **options: object) -> None:
     """Scrape enabled sources, and filter, score and save what is new on them. A run that was stopped goes on.
 
-    The first Ctrl-C ends after what is in hand, a second at once; neither loses anything. `ramet jobs work` in other
+    The first Ctrl-C ends after the running tasks, a second at once; neither loses anything. `ramet jobs work` in other
     processes helps.
     """
     wanted = RunArguments(work=not no_work, as_json=as_json, **options)  # type: ignore[arg-type]
@@ -323,7 +325,7 @@ async def _run(wanted: RunArguments, database: str) -> int:
 
 
 async def in_queue(client: Client) -> list[str]:
-    """Lineages of this pipeline that are no runs and have not ended: companies and sources that somebody added."""
+    """Return the live lineages of this pipeline that are not runs: companies and sources that a person added."""
     found = []
     for one in await client.lineages(states=["running"], limit=OTHERS_MAX):
         roots = await client.roots(one.tracking_id) if not one.tracking_id.startswith(RUN) else []
@@ -333,7 +335,7 @@ async def in_queue(client: Client) -> list[str]:
 
 
 async def batch_of(client: Client, wanted: RunArguments, settings: JobsSettings) -> ScrapePayload:
-    """What a run takes on.
+    """Return the payload of a run's batch: the sources that it takes on, and its limits.
 
     Raises:
         NotFound: there is no such source.
@@ -344,14 +346,14 @@ async def batch_of(client: Client, wanted: RunArguments, settings: JobsSettings)
         target_matches=None if everything else wanted.target_matches or settings.run.target_matches,
         max_sources=None if everything else wanted.max_sources or settings.run.max_sources,
         source_ids=chosen or None,
-        # What is worked on first, because it was in the queue, is not scraped by the run once more.
+        # Sources that were in the queue are worked on first, and not scraped by the run once more.
         not_since=time.time(),
         trigger="ramet jobs run",
     )
 
 
 async def begin_run(client: Client, batch: ScrapePayload) -> str:
-    """Submit a batch; its tracking id."""
+    """Submit a batch; return its tracking id."""
     told = await client.submit(SCRAPE, batch, tracking_id=f"{RUN}{new_id()}")
     return told.tracking_id
 
@@ -360,20 +362,20 @@ class Run:
     """Working in this process: first on what was in the queue, then on a batch, until both have ended."""
 
     def __init__(self, client: Client, tracking_id: str, others: Sequence[str], view: View) -> None:
-        """`tracking_id` is that of a batch which goes on; empty: one is begun."""
+        """Take a batch by its `tracking_id`, which goes on; empty: one is begun."""
         self.tracking_id = tracking_id
         self.others = list(others)
         self._client = client
         self._view = view
         self._began: tuple[float, int] | None = None
-        """When somebody first looked, and how many listings had ended by then."""
+        """Time of the first look, and the number of listings that had ended by then."""
 
     async def status(self) -> RunStatus:
-        """How far it is."""
+        """Return the progress."""
         return await status_of(self._client, self.tracking_id, self.others)
 
     async def work_through(self, begin: Callable[[], Awaitable[str]], concurrency: int) -> int:
-        """Work until all has ended; the signal that stopped it before, or 0."""
+        """Work until all has ended; return the signal that stopped it before, or 0."""
         worker = Worker(app, self._client, target=TARGET, concurrency=concurrency)
         try:
             with quiet_guard():
@@ -472,7 +474,7 @@ async def _waiting(client: Client, lineages: Sequence[str]) -> list[WaitingTask]
 
 
 async def _unwell(client: Client, status: RunStatus) -> dict[str, str]:
-    """Sources, and the batch itself, that did not end well, and why; a few."""
+    """Return sources that did not end well, the batch included, with their reasons; at most a few."""
     found: dict[str, str] = {}
     for kind in (SCRAPE, SCRAPE_SOURCE):
         page = await client.tasks(
@@ -490,7 +492,7 @@ async def _unwell(client: Client, status: RunStatus) -> dict[str, str]:
 def work_command(concurrency: int, database: str) -> None:
     """Work on companies, sources and listings of a database, until Ctrl-C; as many processes as you like, anywhere.
 
-    The first Ctrl-C ends after what is in hand, a second at once; neither loses anything.
+    The first Ctrl-C ends after the running tasks, a second at once; neither loses anything.
     """
     vendors()
     click.get_current_context().exit(asyncio.run(_work(concurrency, database)))

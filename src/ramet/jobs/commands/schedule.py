@@ -25,7 +25,7 @@ from ramet.jobs.pipeline import app
 from ramet.jobs.tasks.scheduled_run import SCHEDULE, SCHEDULED_RUN, ScheduledRunPayload
 
 DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-"""By their numbers in cron."""
+"""Names of the days, in the order of their numbers in cron."""
 EVERY = re.compile(r"(?P<minute>\d+) (?P<hour>\d+) \* \* (?P<day>\*|[0-6]) \((?P<zone>.+)\)")
 """Times that these commands make, as a schedule describes them."""
 SLOTS_SHOWN = 7
@@ -67,7 +67,7 @@ def run_options(command: Command) -> Command:
         click.option("--all", "everything", is_flag=True, help="Every enabled source, however many matches there are."),
         click.option("--target-matches", type=click.IntRange(min=1), help="As for `ramet jobs run`."),
         click.option("--max-sources", type=click.IntRange(min=1), help="As for `ramet jobs run`."),
-        click.option("--no-digest", is_flag=True, help="Tell nobody of new matches."),
+        click.option("--no-digest", is_flag=True, help="Send no digest of new matches."),
         database_option,
         json_option,
     )):  # fmt: skip
@@ -132,11 +132,11 @@ def _schedule(wanted: Wanted, weekday: str) -> None:
             raise InputError(str(error)) from error
         if made.state == "paused":
             await client.schedules.resume(SCHEDULE, by=person())
-        told = await _read(client)
+        shown = await _read(client)
         if wanted.as_json:
-            emit(told)
+            emit(shown)
             return
-        await _print(client, told)
+        await _print(client, shown)
 
     ask(app, wanted.database, write)
 
@@ -145,17 +145,17 @@ def _schedule(wanted: Wanted, weekday: str) -> None:
 @database_option
 @json_option
 def show(database: str, as_json: bool) -> None:
-    """Show when the next run is, what became of the last ones, and who is told of new matches."""
+    """Show when the next run is, the results of the last ones, and the channels of new matches."""
 
     async def read(client: Client) -> None:
-        told = await _read(client)
+        shown = await _read(client)
         if as_json:
-            emit(told)
+            emit(shown)
             return
-        if told["schedule"] is None:
+        if shown["schedule"] is None:
             click.echo("nothing is scheduled: `ramet jobs schedule daily --at 07:00` runs every day")
             return
-        await _print(client, told)
+        await _print(client, shown)
 
     ask(app, database, read)
 
@@ -178,7 +178,7 @@ def off(database: str, as_json: bool) -> None:
 
 
 async def _read(client: Client) -> dict[str, Any]:
-    """All about the schedule, for machines."""
+    """Return everything about the schedule, for programs."""
     found: Schedule | None = await client.schedules.get(SCHEDULE)
     if found is None:
         return {"schedule": None}
@@ -199,29 +199,29 @@ async def _read(client: Client) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _print(client: Client, told: Mapping[str, Any]) -> None:
+async def _print(client: Client, shown: Mapping[str, Any]) -> None:
     out = console()
-    out.print(Text(f"runs {plain(_words(told))}; {_next(told)}"))
-    for slot in told["slots"]:
-        out.print(Text(f"  {_moment(slot['slot_at'], told['timezone'])}  {plain(_outcome(slot))}"))
-    for line in _remarks(told, given=(await settings_in_force(client)).profile.given):
+    out.print(Text(f"runs {plain(_words(shown))}; {_next(shown)}"))
+    for slot in shown["slots"]:
+        out.print(Text(f"  {_moment(slot['slot_at'], shown['timezone'])}  {plain(_outcome(slot))}"))
+    for line in _remarks(shown, given=(await settings_in_force(client)).profile.given):
         out.print(Text(line))
 
 
-def _words(told: Mapping[str, Any]) -> str:
-    """`every day at 07:00 (Europe/Berlin)`; what a person made otherwise by `ramet schedule` as it is."""
-    found = EVERY.fullmatch(told["times"])
+def _words(shown: Mapping[str, Any]) -> str:
+    """Return `every day at 07:00 (Europe/Berlin)`; times that `ramet schedule` made otherwise, as they are."""
+    found = EVERY.fullmatch(shown["times"])
     if found is None:
-        return f"at {told['times']}"
+        return f"at {shown['times']}"
     day = "day" if found["day"] == "*" else DAYS[int(found["day"])].capitalize()
     return f"every {day} at {int(found['hour']):02}:{int(found['minute']):02} ({found['zone']})"
 
 
-def _next(told: Mapping[str, Any]) -> str:
-    if told["next_at"] is None:
+def _next(shown: Mapping[str, Any]) -> str:
+    if shown["next_at"] is None:
         return f"paused: `ramet schedule resume {SCHEDULE}` lets it go on"
-    wait = span(max(0.0, told["next_at"] - time.time()))
-    return f"next {_moment(told['next_at'], told['timezone'])}, in {wait}"
+    wait = span(max(0.0, shown["next_at"] - time.time()))
+    return f"next {_moment(shown['next_at'], shown['timezone'])}, in {wait}"
 
 
 def _moment(at: float, zone: str) -> str:
@@ -234,13 +234,13 @@ def _outcome(slot: Mapping[str, Any]) -> str:
     return " · ".join(part for part in (slot["state"], slot["why"]) if part)
 
 
-def _remarks(told: Mapping[str, Any], *, given: bool) -> Sequence[str]:
-    """Return remarks on what it needs to work, a line each."""
+def _remarks(shown: Mapping[str, Any], *, given: bool) -> Sequence[str]:
+    """Return remarks on conditions of the scheduled run, a line each."""
     lines = [] if given else [NO_PROFILE]
-    if not told["workers"]:
+    if not shown["workers"]:
         lines.append("no worker is there now: keep `ramet jobs work` running; a run that is late begins with it")
-    others = ", ".join(f"{one['name']} ({one['target']})" for one in told["channels"])
+    others = ", ".join(f"{one['name']} ({one['target']})" for one in shown["channels"])
     lines.append(
-        f"new matches are told to: the log{', ' + plain(others) if others else ''}; see `ramet alerts channels`"
+        f"new matches are sent to: the log{', ' + plain(others) if others else ''}; see `ramet alerts channels`"
     )
     return lines

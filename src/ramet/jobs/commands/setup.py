@@ -123,7 +123,7 @@ def _tell(client: Client, wanted: dict[str, Any]) -> None:
 
 
 def shown(value: Any) -> str:
-    """A setting's value as a person reads it."""
+    """Return a setting's value as a person reads it."""
     if isinstance(value, dict):
         return plain(", ".join(f"{name}: {shown(one)}" for name, one in value.items()) or "none")
     if isinstance(value, list):
@@ -141,7 +141,7 @@ COLUMNS = tuple(
     )
     for word in ("--column", column)
 )  # fmt: skip
-"""Where the job finder that this pipeline took over from keeps what a row does not say itself."""
+"""Columns in which the earlier job finder keeps the parts of a payload, as options of `ramet import`."""
 
 
 @click.command(
@@ -188,7 +188,7 @@ class RecordTables(NamedTuple):
 
 
 def record_tables(words: tuple[str, ...]) -> RecordTables | None:
-    """The tables of records in the file that was named; None where it is a queue alone, or not a file."""
+    """Return the tables of records in the file that was named; None where it is a queue alone, or not a file."""
     path = next((Path(word) for word in words if not word.startswith("-")), None)
     if path is None or not path.is_file():
         return None
@@ -207,7 +207,7 @@ def record_tables(words: tuple[str, ...]) -> RecordTables | None:
 
 
 def _option(words: tuple[str, ...], name: str) -> str | None:
-    """The value of an option among words; None where it is not there."""
+    """Return the value of an option in the words of a command line; None where it is not there."""
     for at, word in enumerate(words):
         if word.startswith(f"{name}="):
             return word.partition("=")[2]

@@ -27,10 +27,10 @@ LOOK_SECONDS = 0.1
 
 
 async def work_until_ended(client: Client, task_ids: Sequence[str], kinds: Sequence[str]) -> list[Task]:
-    """Work on tasks of some kinds until these have ended, and what of these kinds grew from them; then how they are.
+    """Work on tasks of some kinds until they, and those that grew from them, have ended; return the tasks as they are.
 
-    What waits for a later moment (its next attempt, a busy server) is not waited for. A signal ends it earlier, after
-    the tasks that are being worked on.
+    A task that is due later (its next attempt, a busy server) is not waited for. A signal ends the call earlier, after
+    the claimed tasks.
     """
 
     async def look() -> list[Task]:
@@ -57,9 +57,9 @@ async def work_until_ended(client: Client, task_ids: Sequence[str], kinds: Seque
 
 LIVE = ("pending", "processing", "stale")
 DUE = "due"
-"""What a task waits for whose time has not come."""
+"""Reason of the wait of a task whose time has not come."""
 EXIT_FAILED = 2
-"""What was typed leads to nothing that can be taken."""
+"""Exit status where a company or a source cannot be taken."""
 NAME_MAX = 200
 """Characters of a company's name."""
 work_option = click.option("--no-work", is_flag=True, help="Only put it into the queue; `ramet jobs work` does it.")
@@ -82,18 +82,18 @@ def add_company(*, companies: tuple[str, ...], name: str | None, no_work: bool, 
     payloads = [company_payload(text, name) for text in companies]
     vendors()
     check_folder(database)
-    told: list[dict[str, Any]] | None = [] if as_json else None
-    status = asyncio.run(add_companies(payloads, database, work=not no_work, told=told, again=True))
-    if told is not None:
-        emit(told)
+    entries: list[dict[str, Any]] | None = [] if as_json else None
+    status = asyncio.run(add_companies(payloads, database, work=not no_work, entries=entries, again=True))
+    if entries is not None:
+        emit(entries)
     click.get_current_context().exit(status)
 
 
 def company_payload(text: str, name: str | None = None) -> CompanyPayload:
-    """What a person typed, as the company that is meant.
+    """Return the payload for the company that a person typed.
 
     Raises:
-        InputError: an address that is no company's, or nothing.
+        InputError: the text is empty, or an address that does not belong to a company.
     """
     if is_address(text):
         website = website_of(text)
@@ -104,19 +104,19 @@ def company_payload(text: str, name: str | None = None) -> CompanyPayload:
 
 
 def is_address(text: str) -> bool:
-    """Whether it is meant as an address: one word with a dot inside, or a scheme."""
+    """Return whether a text is meant as an address: one word with a dot inside, or a scheme."""
     word = text.strip()
     return "://" in word or (not any(map(str.isspace, word)) and "." in word.strip("."))
 
 
 async def add_companies(
-    payloads: Sequence[CompanyPayload], database: str, *, work: bool, told: list[dict[str, Any]] | None,
+    payloads: Sequence[CompanyPayload], database: str, *, work: bool, entries: list[dict[str, Any]] | None,
     again: bool = False,
 ) -> int:  # fmt: skip
-    """Add companies, all or none, and look at them; the exit status.
+    """Add companies, all or none, and look at them; return the exit status.
 
     Args:
-        told: takes what came of each; None: it is written for people.
+        entries: list to which the result of each is added; None: the results are printed for people.
         again: look at those again that were looked at before.
     """
     async with app.client(database) as client:
@@ -135,8 +135,8 @@ async def add_companies(
                     "tier": row and row.tier, "job_board": row and row.job_board_url, "name": row and row.name,
                 }
             )  # fmt: skip
-        if told is not None:
-            told += lines
+        if entries is not None:
+            entries += lines
         else:
             for line in lines:
                 click.echo(_company_line(line, worked=work))
@@ -144,7 +144,7 @@ async def add_companies(
 
 
 async def _ask_for(client: Client, payloads: Sequence[CompanyPayload], *, again: bool) -> Sequence[SubmitResult]:
-    """Ask for looks at companies; `again`: for further ones where the last has ended."""
+    """Submit looks at companies; `again`: further ones where the last has ended."""
     asked = [*await client.submit_many([(COMPANY, payload) for payload in payloads])]
     further = {}
     for place, (payload, one) in enumerate(zip(payloads, asked, strict=True)):
@@ -160,16 +160,18 @@ def _why(task: Task | None) -> str | None:
     return None if task is None else task.why
 
 
-def _company_line(told: dict[str, Any], *, worked: bool) -> str:
-    name = plain(told["name"] or told["company"])
-    if not told["created"]:
-        return f"{name}: looked at already, or just now; `ramet explain {told['task']}` tells when"
-    if told["state"] is None:
+def _company_line(entry: dict[str, Any], *, worked: bool) -> str:
+    name = plain(entry["name"] or entry["company"])
+    if not entry["created"]:
+        return f"{name}: looked at already, or just now; `ramet explain {entry['task']}` tells when"
+    if entry["state"] is None:
         return f"{name}: in the queue" + ("" if not worked else ", and not done yet: `ramet jobs work` goes on")
-    if told["state"] != "success":
-        return f"{name}: {told['state']}: {plain(told['reason'] or 'no reason was given')}"
-    tier = f"tier {told['tier']}" if told["tier"] else "no tier without a profile"
-    board = f"its openings are at {plain(told['job_board'])}" if told["job_board"] else "no list of openings was found"
+    if entry["state"] != "success":
+        return f"{name}: {entry['state']}: {plain(entry['reason'] or 'no reason was given')}"
+    tier = f"tier {entry['tier']}" if entry["tier"] else "no tier without a profile"
+    board = (
+        f"its openings are at {plain(entry['job_board'])}" if entry["job_board"] else "no list of openings was found"
+    )
     return f"{name}: {tier}; {board}"
 
 
@@ -177,7 +179,7 @@ def _company_line(told: dict[str, Any], *, worked: bool) -> str:
 
 
 async def source_of(client: Client, text: str) -> Source:
-    """The source that a person means: by its id or its address.
+    """Return the source that a person means: by its id or its address.
 
     Raises:
         NotFound: there is none.
@@ -210,10 +212,10 @@ def approve(*, sources: tuple[str, ...], no_work: bool, database: str, as_json: 
         ]  # fmt: skip
 
     payloads = ask(app, database, wanted)
-    told: list[dict[str, Any]] | None = [] if as_json else None
-    status = asyncio.run(discover(payloads, database, create=False, work=not no_work, told=told))
-    if told is not None:
-        emit(told)
+    entries: list[dict[str, Any]] | None = [] if as_json else None
+    status = asyncio.run(discover(payloads, database, create=False, work=not no_work, entries=entries))
+    if entries is not None:
+        emit(entries)
     click.get_current_context().exit(status)
 
 
@@ -223,14 +225,13 @@ async def discover(
     *,
     create: bool,
     work: bool,
-    told: list[dict[str, Any]] | None,
+    entries: list[dict[str, Any]] | None,
 ) -> int:
-    """Look for the boards at some addresses, all or none; the exit status.
+    """Look for the boards at some addresses, all or none; return the exit status.
 
     Args:
-        create: the database, where there is none.
-        told: takes what came of each; None: it is written for people.
-        again: look at those again that were looked at before.
+        create: create the database where there is none.
+        entries: list to which the result of each is added; None: the results are printed for people.
     """
     async with app.client(database, create=create) as client:
         asked = await client.submit_many([(SOURCE_DISCOVERY, payload) for payload in payloads])
@@ -248,22 +249,22 @@ async def discover(
                 }
             )  # fmt: skip
         failed = [line for line in lines if line["state"] == "failed"]
-        if told is not None:
-            told += lines
+        if entries is not None:
+            entries += lines
         else:
             for line in lines:
                 click.echo(_source_line(line, worked=work), err=line in failed)
         return EXIT_FAILED if failed else 0
 
 
-def _source_line(told: dict[str, Any], *, worked: bool) -> str:
-    url = plain(told["url"])
-    if told["state"] is None or told["state"] in ("pending", "processing"):
+def _source_line(entry: dict[str, Any], *, worked: bool) -> str:
+    url = plain(entry["url"])
+    if entry["state"] is None or entry["state"] in ("pending", "processing"):
         return f"{url}: in the queue" + (", and not done yet: `ramet jobs work` goes on" if worked else "")
-    if told["state"] != "success":
-        return f"{url}: {told['state']}: {plain(told['reason'] or 'no reason was given')}"
-    word = "enabled" if told["enabled"] else "tested, and waits for a person"
-    return f"{plain(told['source'])}: {word}; it shows {counted(told['listings'] or 0, 'opening')}"
+    if entry["state"] != "success":
+        return f"{url}: {entry['state']}: {plain(entry['reason'] or 'no reason was given')}"
+    word = "enabled" if entry["enabled"] else "tested, and waits for a person"
+    return f"{plain(entry['source'])}: {word}; it shows {counted(entry['listings'] or 0, 'opening')}"
 
 
 @click.command(short_help="Scrape a source again that was switched off.")
@@ -273,7 +274,7 @@ def _source_line(told: dict[str, Any], *, worked: bool) -> str:
 @database_option
 @json_option
 def enable(*, source: str, allow_empty: bool, reason: str | None, database: str, as_json: bool) -> None:
-    """Scrape a source again, whoever switched it off: a person, or five failed runs one after the other."""
+    """Scrape a source again that was switched off, by a person or by five failed runs one after the other."""
 
     async def act(client: Client) -> None:
         found = await source_of(client, source)

@@ -42,28 +42,28 @@ STATUS_STYLES = {
     "failed": "red", "disabled": "red", "switched off": "red", "suspect": "yellow",
 }  # fmt: skip
 WORDS = {"pending_validation": "to approve"}
-"""Of a status that is named differently in the database."""
+"""Words for statuses that are named differently in the database."""
 
 
 def ago(moment: float | None, now: float) -> str:
-    """`3 d ago`; `-` for never."""
+    """Return `3 d ago`; `-` for never."""
     if moment is None:
         return "-"
     return f"{span(max(0.0, now - moment))} ago" if now - moment >= 1 else "now"
 
 
 def clock_time(moment: float) -> str:
-    """A moment as a clock at the wall shows it: `2026-11-27 14:03:12`, in the time zone of this machine."""
+    """Return a moment as `2026-11-27 14:03:12`, in the time zone of this machine."""
     return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def age(moment: float | None, now: float) -> str:
-    """How old it is, in days or less; `-` where nobody knows."""
+    """Return the age, in days or less; `-` where it is unknown."""
     return "-" if moment is None else span(max(0.0, now - moment))
 
 
 def salary(low: int | None, high: int | None, currency: str | None) -> str:
-    """`120,000 to 150,000 USD`; empty where none is known."""
+    """Return `120,000 to 150,000 USD`; empty where none is known."""
     known = [f"{amount:,}" for amount in (low, high) if amount is not None]
     if not known:
         return ""
@@ -73,26 +73,26 @@ def salary(low: int | None, high: int | None, currency: str | None) -> str:
 
 
 def points(value: float) -> str:
-    """`+15`, `-5`, `+0.5`."""
+    """Return points with their sign: `+15`, `-5`, `+0.5`."""
     return f"{value:+g}"
 
 
 def status_of(source: Source, switched_off: Mapping[str, str]) -> str:
-    """What a source is in fact: its breaker counts, whatever its row says."""
+    """Return the actual status of a source: an open breaker counts more than its row."""
     if source.source_id in switched_off:
         return "switched off"
     return "suspect" if source.suspect and source.status == "active" else source.status
 
 
 def styled(status: str) -> Text:
-    """A status in its colour, and in words."""
+    """Return a status in its colour, and in words."""
     return Text(plain(WORDS.get(status, status)), style=STATUS_STYLES.get(status, ""))
 
 
 def source_table(
     found: Sequence[Source], counts: Mapping[str, Mapping[str, int]], switched_off: Mapping[str, str], now: float
 ) -> Table:
-    """Sources, a line each, and below those that need a person why."""
+    """Return the table of sources, a line each."""
     table = columns()
     for name in ("source", "status", "conf.", "last run", "openings", "matches"):
         right = name in ("openings", "matches")
@@ -109,7 +109,7 @@ def source_table(
 
 
 def remarks(found: Sequence[Source], switched_off: Mapping[str, str]) -> list[str]:
-    """What a person should know of sources that are not simply at work, a line each."""
+    """Return remarks on sources that are not simply active, a line each."""
     told = []
     for one in found:
         why = switched_off.get(one.source_id) or one.note
@@ -122,7 +122,7 @@ def remarks(found: Sequence[Source], switched_off: Mapping[str, str]) -> list[st
 
 
 def company_table(found: Sequence[Company], now: float) -> Table:
-    """Companies, a line each."""
+    """Return the table of companies, a line each."""
     table = columns()
     for name in ("company", "tier", "points", "status", "record", "looked at", "openings at"):
         table.add_column(name, justify="right" if name == "points" else "left", overflow="fold")
@@ -136,6 +136,6 @@ def company_table(found: Sequence[Company], now: float) -> Table:
 
 
 def listing_line(one: Listing) -> Text:
-    """A listing in a line: title, company, place."""
+    """Return a listing in a line: title, company, place."""
     parts = [plain(part) for part in (one.company, one.location) if part]
     return Text.assemble((plain(one.title or one.url), "bold"), *(f" · {part}" for part in parts))

@@ -48,26 +48,26 @@ class Why:
     """Why its source is switched off; None: it is not."""
     company: Company | None
     twin: Listing | None
-    """What it is a duplicate of."""
+    """The listing that it is a duplicate of."""
     near: tuple[Listing, ...]
     """Others with nearly the same text, which is only a warning; at most `NEAR_MAX`."""
     near_count: int
     """All of these."""
     today: float | None
-    """What a match is worth at its age of today."""
+    """Score of a match at its age of today."""
     task: Explanation | None
     """None: it had no task, or that was pruned."""
     history: tuple[MatchMark, ...] = ()
-    """What a person said of it, the oldest first."""
+    """Marks of the match, the oldest first."""
     opening: ScoredMatch | None = None
-    """The match that stands for its opening, with the other listings of it."""
+    """The match that represents its opening, with the other listings of it."""
 
     verdicts: tuple[FormerVerdict, ...] = ()
     """Verdicts that others have replaced, the latest first."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """What its task asked for and did not get."""
+        """Spawns of its task that the guard refused."""
         return self.task.history.blocks if self.task is not None else ()
 
     def as_json(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Why:
 
 
 async def find_listings(client: Client, text: str) -> list[Listing]:
-    """The listings that a person may mean, the surest reading first: an id or address, a task's id, words.
+    """Return the listings that a person may mean, by the surest interpretation: an id or address, a task's id, words.
 
     Words are of title and company; all of them are in each listing that is found, at most `FOUND_MAX`.
     """
@@ -114,7 +114,7 @@ async def find_listings(client: Client, text: str) -> list[Listing]:
 
 
 async def refused_spawns(client: Client, text: str) -> list[Block]:
-    """Where the guard refused to create a task for an address that no listing has, the newest lineages first."""
+    """Return the blocks of an address that no listing has, those of the newest lineages first."""
     key, found = listing_key(text), list[Block]()
     for lineage in await client.lineages(limit=LINEAGES_LOOKED_AT):
         if lineage.blocks:
@@ -123,7 +123,7 @@ async def refused_spawns(client: Client, text: str) -> list[Block]:
 
 
 async def why_of(client: Client, listing: Listing) -> Why:
-    """Everything about one listing."""
+    """Return everything about one listing."""
     match = await client.read(queries.MATCH_BY_ID, (listing.listing_id,))
     source = await queries.source_by_id(client, listing.source_id) if listing.source_id else None
     off = (await switched_off(client)).get(source.source_id) if source is not None else None
@@ -144,7 +144,7 @@ async def why_of(client: Client, listing: Listing) -> Why:
 
 
 async def _opening(client: Client, listing_id: str) -> ScoredMatch | None:
-    """The match that stands for the opening of a listing; None: the opening is not a match."""
+    """Return the match that represents the opening of a listing; None: the opening is not a match."""
     found = await matches(client, now=time.time(), with_dismissed=True, with_closed=True)
     return next((one for one in found if listing_id in one.listing_ids), None)
 
@@ -210,12 +210,12 @@ def why(listing: tuple[str, ...], database: str, as_json: bool) -> None:
         if len(found) > 1:
             _tell_which(found, as_json=as_json)
             return EXIT_WHICH
-        told = await why_of(client, found[0])
+        stored = await why_of(client, found[0])
         if as_json:
-            emit(told.as_json())
+            emit(stored.as_json())
             return 0
         out = console()
-        for part in screen(told, time.time()):
+        for part in screen(stored, time.time()):
             out.print(part, soft_wrap=isinstance(part, Text) and "://" in part.plain)
         return 0
 
@@ -239,7 +239,7 @@ async def _tell_refused(client: Client, text: str, *, as_json: bool) -> int:
 
 
 def block_of(block: Block) -> dict[str, Any]:
-    """A refused spawn, for machines."""
+    """Return a block, for programs."""
     return {
         "kind": block.kind, "key": block.key, "reason": block.reason, "detail": block.detail, "count": block.count,
         "winner": block.winner, "tracking_id": block.tracking_id,
@@ -260,31 +260,31 @@ def _tell_which(found: list[Any], *, as_json: bool) -> None:
 # --- the screen -----------------------------------------------------------------------------------------------------
 
 
-def screen(told: Why, now: float) -> Iterator[RenderableType]:
-    """What `why` tells of one listing, from the verdict to who else was asked for."""
-    one = told.listing
+def screen(stored: Why, now: float) -> Iterator[RenderableType]:
+    """Yield the output of `why` for one listing, from the verdict to the facts."""
+    one = stored.listing
     yield Text.assemble(terminal.listing_line(one), "  ", terminal.styled(one.status))
     yield Text(plain(one.url), style="dim")
-    yield Text(" · ".join(_times(told, now)), style="dim")
+    yield Text(" · ".join(_times(stored, now)), style="dim")
     yield Text()
-    yield Text(verdict(told), style="bold")
+    yield Text(verdict(stored), style="bold")
     if one.filter_result is not None:
         yield from _filter(one.filter_result)
-    if told.match is not None:
-        yield from _score(one.score or {}, told.match.adjustments, told.match.match_score)
+    if stored.match is not None:
+        yield from _score(one.score or {}, stored.match.adjustments, stored.match.match_score)
     elif one.score is not None:
         yield from _score(one.score, one.score.get("adjustments", []), one.score.get("final"))
     yield Text()
     facts = columns(header=None)
     facts.add_column(no_wrap=True, style="dim")
     facts.add_column(overflow="fold")
-    for name, value in _facts(told, now):
+    for name, value in _facts(stored, now):
         facts.add_row(name, Text(value))
     yield facts
 
 
-def _times(told: Why, now: float) -> Iterator[str]:
-    one = told.listing
+def _times(stored: Why, now: float) -> Iterator[str]:
+    one = stored.listing
     yield f"posted {terminal.ago(one.posted_at, now)}" if one.posted_at is not None else "no date"
     yield f"first seen {terminal.ago(one.first_seen_at, now)}, last {terminal.ago(one.last_seen_at, now)}"
     if one.closed_at is not None:
@@ -293,19 +293,19 @@ def _times(told: Why, now: float) -> Iterator[str]:
         yield f"record {plain(one.quality)}"
 
 
-def verdict(told: Why) -> str:
-    """Where it ended, and why, in a sentence."""
-    one = told.listing
+def verdict(stored: Why) -> str:
+    """Return the stage at which a listing ended, and why, in a sentence."""
+    one = stored.listing
     if one.status == "analyzing":
-        if told.task is None:
+        if stored.task is None:
             return "It has not ended yet: its task is gone"
-        causes = [cause.said(terminal.clock_time) for cause in told.task.why[:1]]
-        return f"It has not ended yet: {plain(causes[0] if causes else told.task.headline)}"
-    if told.match is not None:
-        match = told.match
+        causes = [cause.said(terminal.clock_time) for cause in stored.task.why[:1]]
+        return f"It has not ended yet: {plain(causes[0] if causes else stored.task.headline)}"
+    if stored.match is not None:
+        match = stored.match
         threshold = (one.score or {}).get("threshold")
         needed = f", where {threshold:g} are needed" if isinstance(threshold, int | float) else ""
-        today = "" if told.today in (None, match.match_score) else f"; by its age of today {told.today:g}"
+        today = "" if stored.today in (None, match.match_score) else f"; by its age of today {stored.today:g}"
         return (
             f"It is a match: {match.match_score:g} points{needed}; {plain(match.application_priority)} priority{today}."
         )
@@ -341,8 +341,8 @@ def _name(found: Mapping[str, Any]) -> str:
 
 def _said(found: Mapping[str, Any]) -> str:
     reason, detail = plain(found.get("reason") or ""), plain(found.get("detail") or "")
-    told = reason if not detail or detail == reason else f"{reason}: {detail}" if reason else detail
-    return told if len(told) <= DETAIL_MAX else told[: DETAIL_MAX - 1] + "…"
+    text = reason if not detail or detail == reason else f"{reason}: {detail}" if reason else detail
+    return text if len(text) <= DETAIL_MAX else text[: DETAIL_MAX - 1] + "…"
 
 
 def _score(score: Mapping[str, Any], adjustments: Any, final: Any) -> Iterator[RenderableType]:
@@ -361,47 +361,47 @@ def _score(score: Mapping[str, Any], adjustments: Any, final: Any) -> Iterator[R
     yield table
 
 
-def _facts(told: Why, now: float) -> Iterator[tuple[str, str]]:
-    one = told.listing
-    yield "read as", _reading(told)
+def _facts(stored: Why, now: float) -> Iterator[tuple[str, str]]:
+    one = stored.listing
+    yield "read as", _reading(stored)
     skills = {
-        "matched": told.match.matched_skills if told.match else (one.score or {}).get("matched_skills"),
-        "missing": told.match.missing_skills if told.match else (one.score or {}).get("missing_skills"),
+        "matched": stored.match.matched_skills if stored.match else (one.score or {}).get("matched_skills"),
+        "missing": stored.match.missing_skills if stored.match else (one.score or {}).get("missing_skills"),
     }
     for word, names in skills.items():
         if isinstance(names, list) and names:
             yield f"skills {word}", _some([plain(name) for name in names])
-    if told.twin is not None or one.same_as:
+    if stored.twin is not None or one.same_as:
         yield (
             "duplicate of",
-            f"{plain(told.twin.title or '') if told.twin else 'a listing that is gone'}  {plain(one.same_as)}",
+            f"{plain(stored.twin.title or '') if stored.twin else 'a listing that is gone'}  {plain(one.same_as)}",
         )
-    if told.opening is not None:
-        if told.opening.match.listing_id != one.listing_id:
-            yield "shown as", plain(told.opening.match.url)
-        for sibling in told.opening.others:
+    if stored.opening is not None:
+        if stored.opening.match.listing_id != one.listing_id:
+            yield "shown as", plain(stored.opening.match.url)
+        for sibling in stored.opening.others:
             if sibling.listing_id != one.listing_id:
                 yield "same opening", plain(f"{sibling.location or 'no place'}  {sibling.url}")
-    for other in told.near:
+    for other in stored.near:
         yield "nearly same text", f"{terminal.listing_line(other).plain}  {plain(other.listing_id)}"
-    if told.near_count > len(told.near):
-        yield "nearly same text", f"and {told.near_count - len(told.near):,} more"
-    if told.source is not None:
-        yield "source", _source(told, now)
-    if told.company is not None:
-        tier = f", tier {told.company.tier}" if told.company.tier else ""
-        yield "company", f"{plain(told.company.name)}{tier}, {plain(told.company.status)}"
-    for mark in told.history:
+    if stored.near_count > len(stored.near):
+        yield "nearly same text", f"and {stored.near_count - len(stored.near):,} more"
+    if stored.source is not None:
+        yield "source", _source(stored, now)
+    if stored.company is not None:
+        tier = f", tier {stored.company.tier}" if stored.company.tier else ""
+        yield "company", f"{plain(stored.company.name)}{tier}, {plain(stored.company.status)}"
+    for mark in stored.history:
         remark = f": {mark.note}" if mark.note else ""
         yield "marked", plain(f"{mark.status}, {terminal.ago(mark.marked_at, now)}{remark}")
     if note := (one.score or {}).get("company_note"):
         yield "without company", plain(note)
-    for former in told.verdicts:
+    for former in stored.verdicts:
         yield "before", _former(former, now)
-    for block in told.blocks:
+    for block in stored.blocks:
         yield "not created", _block_line(block)
-    if told.task is not None and one.status in ("analyzing", "unknown"):
-        for attempt in told.task.history.attempts[-2:]:
+    if stored.task is not None and one.status in ("analyzing", "unknown"):
+        for attempt in stored.task.history.attempts[-2:]:
             yield "attempt", plain(f"{attempt.outcome}: {attempt.error or attempt.reason or '-'}")
     yield "id", plain(one.listing_id)
     yield "more", f"ramet explain {plain(one.task_id)}"
@@ -415,8 +415,8 @@ def _former(former: FormerVerdict, now: float) -> str:
     return plain(f"{former.status}{points}{as_then}{why}; {until}")
 
 
-def _reading(told: Why) -> str:
-    one, facts = told.listing, told.listing.facts
+def _reading(stored: Why) -> str:
+    one, facts = stored.listing, stored.listing.facts
     parts = [
         f"{facts['seniority']}" if facts.get("seniority") not in (None, "unknown") else "level not said",
         _arrangement(facts),
@@ -438,12 +438,12 @@ def _arrangement(facts: Mapping[str, Any]) -> str:
     return f"{found} ({rule})" if rule else str(found)
 
 
-def _source(told: Why, now: float) -> str:
-    source = told.source
+def _source(stored: Why, now: float) -> str:
+    source = stored.source
     assert source is not None
-    off = {source.source_id: told.source_off} if told.source_off else {}
+    off = {source.source_id: stored.source_off} if stored.source_off else {}
     run = f", last run {plain(source.last_status or '-')} {terminal.ago(source.last_scraped_at, now)}"
-    why_off = f" ({plain(told.source_off)})" if told.source_off else ""
+    why_off = f" ({plain(stored.source_off)})" if stored.source_off else ""
     return (
         f"{plain(source.source_id)}, {terminal.status_of(source, off)}{why_off}{run if source.last_scraped_at else ''}"
     )

@@ -1,1 +1,1 @@
-"""What a company's own pages tell, and how much the company is worth a look."""
+"""The facts on a company's own pages, and the company's tier."""

@@ -1,6 +1,6 @@
-"""Where each field of a company may be taken from, the plainest first.
+"""The sources of each field of a company, the most reliable first.
 
-Every function here yields (method, text) of one field over all pages, in the order in which they are believed.
+Every function here yields (method, text) of one field over all pages, the most reliable first.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from ramet.jobs.text.places import Place, places_of
 from ramet.jobs.text.technologies import find_technologies
 
 TEXT_MAX = 200_000
-"""Characters of one page that are read. What is behind them is no page about a company."""
+"""Most characters of one page that are read; a page about a company is shorter."""
 SECTIONS_MAX = 500
 """Sections of one page that are read."""
 
 Candidate = tuple[str, str]
-"""What made a text, and the text."""
+"""Method that found a text, and the text."""
 
 _ABOUT_PATHS = frozenset(
     "about about-us aboutus company who-we-are our-story ueber-uns uber-uns a-propos sobre".split()
@@ -74,7 +74,7 @@ class Page:
 
 
 def taken_apart(pages: Iterable[WebPage]) -> Iterator[Page]:
-    """The pages with something on them, each once: /about and /about-us are often one."""
+    """Yield the pages with something on them, each once: /about and /about-us are often one."""
     seen: set[int] = set()
     for page in pages:
         if not page.html.strip() or hash(page.html) in seen:
@@ -91,7 +91,7 @@ def taken_apart(pages: Iterable[WebPage]) -> Iterator[Page]:
 
 
 def role_of(url: str) -> str:
-    """What a page is, by the last part of its address."""
+    """Return the role of a page, by the last part of its address."""
     parts = [part for part in _split(url).path.lower().split("/") if part]
     if not parts:
         return "home"
@@ -102,7 +102,7 @@ def role_of(url: str) -> str:
 
 
 def names(pages: Sequence[Page], given: str | None) -> Iterator[Candidate]:
-    """The company's name."""
+    """Yield candidates for the company's name."""
     if given and given.strip():
         yield GIVEN, " ".join(given.split())
     yield from _of_organizations(pages, lambda organization: organization.name)
@@ -174,7 +174,7 @@ def industries(pages: Sequence[Page], about: str) -> Iterator[Candidate]:
 
 
 def sizes(pages: Sequence[Page]) -> Iterator[tuple[str, str, int]]:
-    """Method, text and number of employees."""
+    """Yield method, text and number of employees."""
     for method, text in _of_organizations(pages, lambda organization: organization.employees):
         if headcount := headcount_in(text):
             yield method, headcount.text, headcount.employees
@@ -254,7 +254,7 @@ def _statements(pages: Sequence[Page], read: Callable[[str], str | None]) -> Ite
 
 
 def _name_in_title(page: Page) -> str | None:
-    """The part of the title that is the host's name."""
+    """Return the part of the title that is the host's name."""
     host = (_split(page.url).hostname or "").removeprefix("www.")
     label = company_name_key(host.partition(".")[0]).replace(" ", "")
     for part in _TITLE_PARTS.split(page.meta.title[:500]):
@@ -271,12 +271,12 @@ def _split(url: str) -> SplitResult:
 
 
 def read_company(pages: Sequence[WebPage], name: str | None, settings: CompanySettings | None = None) -> CompanyFacts:
-    """What these pages tell of their company.
+    """Return the facts that these pages tell of their company.
 
     Args:
-        pages: as they were fetched; two addresses of one page count once.
-        name: as it is known already; it is kept.
-        settings: when texts are long enough, and what is large and small; None: the defaults.
+        pages: the pages as they were fetched; two addresses of one page count once.
+        name: the company's name where it is known already; it is kept.
+        settings: the lengths of good texts, and the sizes of large and small companies; None: the defaults.
     """
     settings = settings or CompanySettings()
     read = list(taken_apart(pages))
@@ -302,7 +302,7 @@ def read_company(pages: Sequence[WebPage], name: str | None, settings: CompanySe
 
 
 def _long_enough(texts: Iterable[Candidate], length: int) -> Candidate | None:
-    """The first text that is longer; when none is, the longest."""
+    """Return the first text that is longer; when none is, the longest."""
     best: Candidate | None = None
     for candidate in texts:
         if len(candidate[1]) > length:
@@ -320,7 +320,7 @@ def _with_places(facts: CompanyFacts, read: Sequence[Page], head_office: Candida
 
 
 def _with_signals(facts: CompanyFacts, read: Sequence[Page], settings: CompanySettings) -> CompanyFacts:
-    """The facts with technologies and with what the company's words add up to."""
+    """Return the facts with technologies and with the signals of the company's words."""
     text = "\n".join(page.text for page in read)
     counts = find_technologies(text)
     remote = remote_evidence((section.heading, "\n".join(section.lines)) for page in read for section in page.sections)

@@ -1,4 +1,4 @@
-"""What is known of a company, and whether that is enough."""
+"""The facts of a company, and their completeness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ramet.jobs.text.places import Place, is_at, places_of
 from ramet.jobs.text.technologies import canonical_technology
 
 JSON_LD, META, HEADINGS, PARAGRAPHS, PATTERN, GIVEN = "json-ld", "meta", "headings", "paragraphs", "pattern", "given"
-"""What made a field, but for a model (``model:NAME``). `GIVEN`: whoever asked for the company told it."""
+"""Methods that find a field, beside a model (``model:NAME``). `GIVEN`: it came with the request for the company."""
 
 TEXTS = ("about", "culture", "mission", "size", "headquarters_location", "industry", "founded")
 """Fields of text that a model may fill."""
@@ -25,20 +25,20 @@ class WebPage:
     """A page of a company's website."""
 
     url: str
-    """After redirects."""
+    """Address after redirects."""
     html: str
 
 
 @dataclass(frozen=True, slots=True)
 class CompanyFacts:
-    """What its own pages tell of a company. None, False or empty: they do not."""
+    """Facts of a company from its own pages. None, False or empty: the pages do not say."""
 
     name: str | None = None
     about: str | None = None
     culture: str | None = None
     mission: str | None = None
     size: str | None = None
-    """As its pages put it: ``51-200 employees``."""
+    """Size in the words of its pages: ``51-200 employees``."""
     company_size_category: str | None = None
     """``large``, ``medium`` or ``small``."""
     headquarters_location: str | None = None
@@ -52,21 +52,21 @@ class CompanyFacts:
     offices: tuple[Place, ...] = ()
     """The head office among them."""
     methods: dict[str, str] = field(default_factory=dict)
-    """Field -> what made it: ``json-ld``, ``meta``, ``headings``, ``paragraphs``, ``pattern``, ``given`` or
-    ``model:NAME``. Fields that nothing made are not in it."""
+    """Field -> its method: ``json-ld``, ``meta``, ``headings``, ``paragraphs``, ``pattern``, ``given`` or
+    ``model:NAME``. Fields that were not found are not in it."""
     evidence: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """What speaks for ``remote_first`` and ``ai_ml``, as it stands on the pages."""
+    """Evidence for ``remote_first`` and ``ai_ml``, as written on the pages."""
 
     def as_json(self) -> dict[str, Any]:
-        """A value for JSON, from which :meth:`from_json` makes the same facts."""
+        """Return a value for JSON, from which :meth:`from_json` makes the same facts."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CompanyFacts:
-        """The facts that :meth:`as_json` told of.
+        """Return the facts from the value of :meth:`as_json`.
 
         Raises:
-            ValueError: it is none.
+            ValueError: it is not such a value.
         """
         try:
             told = {item.name: value[item.name] for item in fields(cls)}
@@ -80,7 +80,7 @@ class CompanyFacts:
 
 
 class Completeness(StrEnum):
-    """How much a record has of what makes it useful."""
+    """Completeness of a company's record."""
 
     NONE = "none"
     MINIMAL = "minimal"
@@ -102,7 +102,7 @@ def completeness(
 
 
 def missing_for_good(facts: CompanyFacts, settings: CompanySettings) -> list[str]:
-    """The fields that a model may fill: about and culture where they are too short to be good.
+    """Return the fields that a model may fill: about and culture where they are too short to be good.
 
     Nothing is missing when both are good. When one is not, a model has to read the pages anyway, and every other text
     that nothing was found for is on the list as well.
@@ -126,14 +126,14 @@ _TOGETHER = {"size": "company_size_category"}
 
 
 def merged(before: object, facts: CompanyFacts, settings: CompanySettings | None = None) -> CompanyFacts:
-    """The facts, with what the record had where they have nothing, or nothing as good.
+    """Return the facts, with the record's values where they have none, or none as good.
 
-    An about or culture text that was good is replaced only by one that is good too. What is kept keeps what made it.
+    An about or culture text that was good is replaced only by another good one. A value that is kept keeps its method.
 
     Args:
-        before: the record: a mapping, or anything with attributes, by the names of the table's columns. Lists and
-            objects may be JSON, as they are stored. Columns that are missing or broken have nothing.
-        settings: from which lengths on texts are good; None: the defaults.
+        before: the record: a mapping, or an object with attributes, by the names of the table's columns. Lists and
+            objects may be JSON, as they are stored. Columns that are missing or broken are empty.
+        settings: the lengths of good texts; None: the defaults.
     """
     good = _good_lengths(settings or CompanySettings())
     kept: dict[str, Any] = {}
@@ -178,7 +178,7 @@ def _text(before: object, field: str) -> str | None:
 
 
 def _json(before: object, field: str, kind: type[list[Any]] | type[dict[str, Any]]) -> Any:
-    """A column with a list or an object, read where it is still JSON; empty where it is none."""
+    """Return a column with a list or an object, read where it is still JSON; empty where it is none."""
     value = _value(before, field)
     if isinstance(value, str):
         try:
@@ -191,7 +191,7 @@ def _json(before: object, field: str, kind: type[list[Any]] | type[dict[str, Any
 
 
 RANKS = ("required", "ok", "strike", "fail")
-"""What a technology can be to a person."""
+"""Ranks that a technology can have for a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class Priority:
 
 
 def has_profile(profile: Profile) -> bool:
-    """Whether the profile says anything that a company can be compared with."""
+    """Return whether the profile says anything that a company can be compared with."""
     return bool(profile.name or profile.technologies or profile.preferred_city)
 
 
@@ -233,7 +233,7 @@ def priority_of(facts: CompanyFacts, settings: CompanySettings, profile: Profile
 
 
 def tier_of(score: float, settings: CompanySettings) -> str:
-    """The tier that a score reaches."""
+    """Return the tier that a score reaches."""
     bounds = (("S", settings.tier_s), ("A", settings.tier_a), ("B", settings.tier_b), ("C", settings.tier_c))
     return next((tier for tier, bound in bounds if score >= bound), "D")
 
@@ -242,7 +242,7 @@ def _ranks(profile: Profile) -> dict[str, str]:
     """Rank by canonical technology; of two spellings of one, the first counts."""
     ranks: dict[str, str] = {}
     for name, rank in profile.technologies.items():
-        # A nested or misspelt profile would be worth nothing to every company, and nobody would be told.
+        # A nested or misspelt profile would give no company any points, without an error.
         if rank not in RANKS:
             raise InputError(
                 f"jobs.profile.technologies: {name!r} has the rank {rank!r}: give one of {', '.join(RANKS)}"

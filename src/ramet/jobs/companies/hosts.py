@@ -12,7 +12,7 @@ from ramet.jobs.boards.vendor_rows import own_vendor_domains
 
 
 class Role(StrEnum):
-    """What a host is, where it is not a company's own."""
+    """Role of a host that is not a company's own."""
 
     BOARD = "a job board"
     DIRECTORY = "a site with pages about companies"
@@ -78,12 +78,12 @@ PATH_SITES: dict[str, int] = {"sites.google.com": 2, "wixsite.com": 1}
 
 
 def role_of(host: str, domain: str, path: str) -> Role | None:
-    """What the host is, or None for a company's own.
+    """Return the role of a host, or None for a company's own.
 
     Args:
-        host: in lower case.
+        host: the host in lower case.
         domain: its registered domain.
-        path: of the address, with its leading slash.
+        path: path of the address, with its leading slash.
     """
     if domain in BOARD_HOSTS or domain in own_vendor_domains():
         return Role.BOARD

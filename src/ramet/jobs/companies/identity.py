@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tldextract import TLDExtract
 
 PAGES = ("", "about", "about-us", "company", "careers")
-"""What is looked at, below the website; the first is its home page."""
+"""Pages of a website that are looked at; the first is its home page."""
 
 RESERVED = ("example", "test")
-"""Names that are kept free for documents and tests; somebody's own servers stand there."""
+"""Top-level domains that are reserved for documents and tests; own servers use them."""
 NAME_PREFIX = "name:"
-"""What the key of a company without a website begins with."""
+"""Beginning of the key of a company without a website."""
 
 _SHOWN_MAX = 80
 _LENGTH_MAX = 2_000
@@ -32,14 +32,14 @@ _HINT = "give the company's own website, as in https://acme.com"
 
 
 def website_of(text: str) -> str:
-    """The website that an address, or the name of a host, stands for.
+    """Return the website to which an address, or the name of a host, belongs.
 
     Returns:
         ``https://host/``, the host in lower case and in ASCII. A path is kept only where it names the site on a host
         that many share.
 
     Raises:
-        InputError: no address, none that everybody can reach, or one of a job board or a directory.
+        InputError: the text is not a public address, or it is the address of a job board or a directory.
     """
     parts = _parts(text)
     host, domain = _named(parts, text)
@@ -52,7 +52,7 @@ def website_of(text: str) -> str:
 
 
 def company_id_of(website: str | None, name: str | None) -> str:
-    """The key of a company's record: its registered domain, or else its name.
+    """Return the key of a company's record: its registered domain, or else its name.
 
     A website that is none of a company's (a page on a directory, say) is passed over where there is a name.
 
@@ -78,7 +78,7 @@ def company_id_of(website: str | None, name: str | None) -> str:
 
 
 def company_urls(website: str) -> list[str]:
-    """The pages that are looked at, home first.
+    """Return the pages that are looked at, home first.
 
     Args:
         website: as :func:`website_of` gives it.
@@ -92,10 +92,10 @@ def _parts(text: str) -> SplitResult:
     if not address:
         raise InputError(f"there is no address: {_HINT}")
     if len(address) > _LENGTH_MAX or any(c.isspace() or not c.isprintable() for c in address):
-        raise InputError(f"{_shown(text)} is no address: {_HINT}")
+        raise InputError(f"{_shown(text)} is not a valid address: {_HINT}")
     if scheme := _SCHEME.match(address):
         if scheme[1].lower() not in {"http", "https"}:
-            raise InputError(f"{_shown(text)} is no address of a web page: {_HINT}")
+            raise InputError(f"{_shown(text)} is not a valid address of a web page: {_HINT}")
     else:
         address = "https://" + address.lstrip("/")
     try:
@@ -104,16 +104,16 @@ def _parts(text: str) -> SplitResult:
         parts = urlsplit(url_key(address))
         port = parts.port
     except InvalidKey as error:
-        raise InputError(f"{_shown(text)} is no address: {error}") from None
+        raise InputError(f"{_shown(text)} is not a valid address: {error}") from None
     except ValueError:
-        raise InputError(f"{_shown(text)} is no address: {_HINT}") from None
+        raise InputError(f"{_shown(text)} is not a valid address: {_HINT}") from None
     if port is not None:
         raise InputError(f"{_shown(text)} has a port, which no company's website has: {_HINT}")
     return parts
 
 
 def _named(parts: SplitResult, text: str) -> tuple[str, str]:
-    """The host, and its registered domain."""
+    """Return the host, and its registered domain."""
     host = (parts.hostname or "").rstrip(".")
     try:
         ipaddress.ip_address(host)
@@ -128,7 +128,7 @@ def _named(parts: SplitResult, text: str) -> tuple[str, str]:
 
 
 def _site(host: str) -> str:
-    """What is one owner's: the registered domain, or the host below a builder of sites."""
+    """Return the name that has one owner: the registered domain, or the host below a builder of sites."""
     found = _suffixes().extract_str(host)
     if found.is_private and (found.domain in {"", "www"}):
         found = _suffixes().extract_str(host, include_psl_private_domains=False)

@@ -1,4 +1,4 @@
-"""A page as its headings and what stands below each, without a tree: as :func:`text_of` reads it."""
+"""A page as its headings and the text below each, without a tree: as :func:`text_of` reads it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ HEADING_LENGTH_MAX = 120
 LABEL_LENGTH_MAX = 40
 """Characters of a line that may be a label without being marked as a heading."""
 PROSE_LENGTH_MIN = 60
-"""Characters of a line that is a sentence and no entry of a menu."""
+"""Least characters of a line that is a sentence and not an entry of a menu."""
 
 _MARK = "\ufdd0"
-"""Stands before a heading's level while the page is made to text. A noncharacter: no text has it."""
+"""Mark before a heading's level while the page is converted to text. A noncharacter: no text has it."""
 _HEADING_TAG = re.compile(r"<h([1-6])(?=[\s/>])(?>(?:[^\"'>]++|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*)>?", re.IGNORECASE)
 _APART_NAMES = ("nav", "footer", "form", "template", "noscript", "dialog")
 _APART = re.compile(rf"<({'|'.join(_APART_NAMES)})(?=[\s/>])", re.IGNORECASE)
@@ -36,19 +36,19 @@ class Section:
     """A heading and the lines up to the next."""
 
     heading: str
-    """Empty for what stands before the first."""
+    """Text of the heading; empty for the lines before the first."""
     level: int
     """1 to 6; 0 before the first heading."""
     lines: tuple[str, ...]
 
     @property
     def prose(self) -> tuple[str, ...]:
-        """The lines that are sentences about somebody, no menus and no notices of cookies."""
+        """Lines that are sentences about the company, without menus and notices of cookies."""
         return tuple(line for line in self.lines if is_prose(line))
 
 
 def outline(html: str) -> list[Section]:
-    """The page's sections in reading order. Menus, forms and footers are left out."""
+    """Return the page's sections in reading order. Menus, forms and footers are left out."""
     return list(_sections(_marked(without(html, *_APART_NAMES))))
 
 
@@ -58,12 +58,12 @@ def page_text(html: str) -> str:
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line is a sentence that may speak of the company."""
+    """Return whether a line is a sentence that may speak of the company."""
     return len(line) >= PROSE_LENGTH_MIN and " " in line[:PROSE_LENGTH_MIN] and not _NOT_ABOUT_THEM.search(line[:400])
 
 
 def without(html: str, *names: str) -> str:
-    """The markup without these elements. One that is not closed stays: it would take the rest of the page with it."""
+    """Return the markup without these elements. An unclosed one stays: it would take the rest of the page with it."""
     kept: list[str] = []
     at = 0
     open_ended: set[str] = set()
@@ -136,16 +136,16 @@ HEADINGS = {
         re.IGNORECASE,
     ),
 }
-"""Field -> headings above it. `work` stands in for `culture` where there is nothing better."""
+"""Field -> headings above it. `work` is taken for `culture` where there is nothing better."""
 
 _SECTIONS_BELOW_MAX = 12
 
 
 def below(sections: Sequence[Section], field: str, length_max: int) -> Iterator[str]:
-    """The texts below each heading of a field, in reading order; entries of lists are joined by ``; ``.
+    """Yield the texts below each heading of a field, in reading order; entries of lists are joined by ``; ``.
 
     Args:
-        length_max: characters of a text, at most.
+        length_max: most characters of a text.
     """
     pattern = HEADINGS[field]
     for place, section in enumerate(sections):
@@ -156,14 +156,14 @@ def below(sections: Sequence[Section], field: str, length_max: int) -> Iterator[
 
 
 def lines_below(sections: Sequence[Section], pattern: re.Pattern[str]) -> Iterator[str]:
-    """The lines below every heading that matches as a whole."""
+    """Yield the lines below every heading that matches as a whole."""
     for place, section in enumerate(sections):
         if section.heading and pattern.fullmatch(section.heading.strip(" :")):
             yield from _lines(sections, place)
 
 
 def first_prose(sections: Sequence[Section], count: int, length_max: int) -> str:
-    """The first few sentences of a page about somebody, as lines; what a heading says is on something else is not."""
+    """Return the first few sentences of a page about the company, as lines, without sections on other subjects."""
     others = [pattern for field, pattern in HEADINGS.items() if field != "about"]
     lines: list[str] = []
     for section in sections:
@@ -176,7 +176,7 @@ def first_prose(sections: Sequence[Section], count: int, length_max: int) -> str
 
 
 def _lines(sections: Sequence[Section], place: int) -> list[str]:
-    """The lines of a section, and of those below it that have smaller headings."""
+    """Return the lines of a section, and of those below it that have smaller headings."""
     section = sections[place]
     lines = list(section.lines)
     for smaller in sections[place + 1 : place + 1 + _SECTIONS_BELOW_MAX]:
@@ -187,7 +187,7 @@ def _lines(sections: Sequence[Section], place: int) -> list[str]:
 
 
 def _after_label(lines: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
-    """The sentences behind a line that reads like a heading but is marked as none."""
+    """Return the sentences behind a line that reads like a heading but is not marked as one."""
     for place, line in enumerate(lines[:-1]):
         if len(line) <= LABEL_LENGTH_MAX and pattern.search(line) and is_prose(lines[place + 1]):
             found = []
@@ -228,7 +228,7 @@ _TYPES = re.compile(
     r"|EducationalOrganization|CollegeOrUniversity|SoftwareCompany|Consortium|Restaurant|Hotel|Store)$"
 )
 _WITHIN = ("@graph", "mainEntity", "publisher", "about", "hiringOrganization", "author", "provider", "creator")
-"""Where an organization may be within something else. What another one is a part of is none of them."""
+"""Properties of another object that may hold the organization. A parent organization is not among them."""
 _DEPTH_MAX = 6
 _NODES_MAX = 2_000
 _VALUE_MAX = 20_000
@@ -236,12 +236,12 @@ _VALUE_MAX = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """What one page's JSON-LD says. None or empty: it does not."""
+    """Facts from one page's JSON-LD. None or empty: it does not say."""
 
     name: str | None = None
     description: str | None = None
     employees: str | None = None
-    """As text: ``120``, ``51-200``."""
+    """Number of employees as text: ``120``, ``51-200``."""
     address: str | None = None
     """City, region and country, joined by commas."""
     places: tuple[str, ...] = ()
@@ -253,7 +253,7 @@ class Organization:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What one page's head says."""
+    """Values in one page's head."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Name or property in lower case -> content."""
@@ -261,18 +261,18 @@ class Meta:
 
     @property
     def description(self) -> str:
-        """The longest that it calls one."""
+        """The longest of its descriptions."""
         found = [self.values.get(name, "") for name in ("description", "og:description", "twitter:description")]
         return max(found, key=len)
 
     @property
     def site_name(self) -> str:
-        """What the site calls itself."""
+        """Name by which the site calls itself."""
         return self.values.get("og:site_name", "") or self.values.get("application-name", "")
 
 
 def organizations(html: str) -> list[Organization]:
-    """The organizations that a page's JSON-LD describes, in its order. A broken script hides no other one."""
+    """Return the organizations in a page's JSON-LD, in its order. A broken script does not hide the others."""
     return [
         organization
         for value in _json_ld(html)
@@ -282,7 +282,7 @@ def organizations(html: str) -> list[Organization]:
 
 
 def meta_of(html: str) -> Meta:
-    """The page's ``meta`` elements and its title."""
+    """Return the page's ``meta`` elements and its title."""
     values: dict[str, str] = {}
     for found in _META.finditer(html):
         attributes = _attributes(found["attributes"])
@@ -373,7 +373,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def _text(value: Any) -> str | None:
-    """A value as one line of text, if it is one."""
+    """Return a value as one line of text; None for a value of another kind."""
     if isinstance(value, list) and value:
         value = value[0]
     if isinstance(value, bool) or value is None:

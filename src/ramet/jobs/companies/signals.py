@@ -1,7 +1,7 @@
-"""What a company's own words add up to: whether it is remote-first, and whether machine learning is its business.
+"""Signals in a company's own words: whether it is remote-first, and whether machine learning is its business.
 
-One stray word decides nothing. Every kind of evidence has points, contrary words take some away, and a company is what
-the points reach. What a company sells ("for distributed teams") is no statement about itself and counts as a word.
+One stray word decides nothing. Every kind of evidence has points, contrary words take some away, and the
+points decide. A product of the company ("for distributed teams") is not a statement about itself and counts as a word.
 """
 
 from __future__ import annotations
@@ -122,15 +122,15 @@ _TERM_MENTIONS_MAX = 2
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for something, and how much."""
+    """Evidence for a signal, with its points."""
 
     points: int
     found: tuple[str, ...]
-    """As it stands on the pages, the weightiest first; at most five."""
+    """Words on the pages, those with the most points first; at most five."""
 
 
 def remote_evidence(sections: Iterable[tuple[str, str]]) -> Evidence:
-    """Evidence that people work remotely there unless something else is agreed.
+    """Return the evidence that people work remotely there unless something else is agreed.
 
     Args:
         sections: heading and lines of text. Under a heading about where people work a phrase is a statement. Short
@@ -152,7 +152,7 @@ def remote_evidence(sections: Iterable[tuple[str, str]]) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _RemoteEvidence:
-    """Evidence for remote work so far. Each pattern once: what stands in every page's menu says it no louder."""
+    """Evidence for remote work so far. Each pattern counts once, however many pages repeat it in a menu."""
 
     points: dict[re.Pattern[str], int]
     found: dict[re.Pattern[str], str]
@@ -164,7 +164,7 @@ class _RemoteEvidence:
                 if first is not None and abs(worth) > abs(self.points.get(pattern, 0)):
                     self.points[pattern] = worth
                     self.found[pattern] = " ".join(first[0].split())
-                # What has counted does not count once more as a weaker word.
+                # Words that have counted do not count once more as a weaker word.
                 text = pattern.sub(" ", text)
 
     def evidence(self) -> Evidence:
@@ -178,7 +178,7 @@ class _RemoteEvidence:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """The first match that is not about a single opening: "this role is fully remote"."""
+    """Return the first match that is not about a single opening: "this role is fully remote"."""
     for found in pattern.finditer(text):
         if not _OF_AN_OPENING.search(text, max(0, found.start() - _BEFORE), found.start()):
             return found

@@ -22,7 +22,7 @@ LABELS = {
         re.I,
     ),
 }
-"""What stands before a value, or as a heading above it, by field."""
+"""Words before a value, or in the heading above it, by field."""
 
 _VALUE_MAX = 80
 _YEAR = r"(?P<year>1[6-9]\d\d|20\d\d)"
@@ -67,7 +67,7 @@ _NO_PLACES = frozenset(
     south latin multiple various several they we this
     """.split()
 )
-"""First words of what is no city."""
+"""First words of names that are not cities."""
 
 _WHAT = r"\b(?:is|are) (?:an?|the|one of the) (?P<what>[\w&/+-]{2,30}(?: [\w&/+-]{1,30}){0,6}?) "
 _IS_A = (
@@ -93,7 +93,7 @@ _SENTENCE_MAX = 400
 
 
 def founded_in(text: str) -> str | None:
-    """The year of the founding, by the first sentence that tells it."""
+    """Return the year of the founding, from the first sentence that tells it."""
     for pattern in (_FOUNDED, _FOUNDED_PLACE, _FOUNDING, _YEAR_FIRST, _BIRTHDAY):
         if found := pattern.search(text):
             return found["year"]
@@ -101,13 +101,13 @@ def founded_in(text: str) -> str | None:
 
 
 def year_in(line: str) -> str | None:
-    """A year, where it is known that the line tells one."""
+    """Return a year, where it is known that the line tells one."""
     found = re.search(rf"(?<!\d){_YEAR}(?!\d)", line[:_VALUE_MAX])
     return found["year"] if found else None
 
 
 def headquarters_in(text: str) -> str | None:
-    """Where the head office is: a place as it is written, at most 80 characters."""
+    """Return the place of the head office as it is written, at most 80 characters."""
     for pattern in _HEADQUARTERS:
         for found in pattern.finditer(text):
             place = found["place"].strip(" ,-").removesuffix(" and").removesuffix(" of").strip(" ,")
@@ -117,7 +117,7 @@ def headquarters_in(text: str) -> str | None:
 
 
 def industry_in(text: str) -> str | None:
-    """What business it is in: the words that stand before "company" in what it says it is, without its praise."""
+    """Return the company's business: the words before "company" where it describes itself, without praise."""
     for pattern in _IS_A:
         for found in pattern.finditer(text):
             what = _PRAISE.sub("", found["what"] + " ").strip().removesuffix(" and")
@@ -127,7 +127,7 @@ def industry_in(text: str) -> str | None:
 
 
 def mission_in(text: str) -> str | None:
-    """The first sentence that says what its mission is."""
+    """Return the first sentence that says what its mission is."""
     found = _MISSION.search(text)
     if not found:
         return None
@@ -238,16 +238,16 @@ _YEAR_NUMBER = re.compile(r"(?:19|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Headcount:
-    """How many, as a page puts it."""
+    """Number of employees, as a page puts it."""
 
     text: str
-    """As it is shown: ``51-200 employees``, ``1,200+ employees``."""
+    """Text to show: ``51-200 employees``, ``1,200+ employees``."""
     employees: int
     """One number for it: the middle of a range."""
 
 
 def headcount_of(text: str) -> Headcount | None:
-    """How many work for a company, by the first statement in a text that is plainly about that."""
+    """Return the number of employees, from the first statement in a text that is plainly about that."""
     for pattern in (_WITH_STAFF, _TEAM_OF):
         for found in pattern.finditer(text):
             if not _is_of_others(found) and (headcount := _headcount(found)):
@@ -263,7 +263,7 @@ def headcount_of(text: str) -> Headcount | None:
 
 
 def headcount_in(line: str) -> Headcount | None:
-    """How many, where it is known that the line tells it: behind a label or below a heading."""
+    """Return the number of employees in a line that is known to tell it: behind a label or below a heading."""
     if found := headcount_of(line):
         return found
     bare = _BARE.search(line.strip().lstrip("*-\u2022[( "))
@@ -271,14 +271,14 @@ def headcount_in(line: str) -> Headcount | None:
 
 
 def size_category(employees: int, settings: CompanySettings) -> str:
-    """``large``, ``medium`` or ``small``."""
+    """Return ``large``, ``medium`` or ``small``."""
     if employees >= settings.size_large:
         return "large"
     return "small" if employees < settings.size_small else "medium"
 
 
 def _is_of_others(found: re.Match[str]) -> bool:
-    """Whether the words around it say that these work elsewhere, or in one team of many."""
+    """Return whether the words around it say that these work elsewhere, or in one team of many."""
     text = found.string
     return bool(_OTHERS_BEFORE.search(text, max(0, found.start() - 40), found.start())) or bool(
         _OTHERS_AFTER.match(text, found.end())
@@ -289,7 +289,7 @@ def _headcount(found: re.Match[str]) -> Headcount | None:
     least, most = _number(found["least"]), _number(found["most"])
     if least is None or (most is not None and most < least):
         return None
-    # "In 2015 employees": a year alone is no count.
+    # "In 2015 employees": a year alone is not a count.
     if most is None and not found["plus"] and _YEAR_NUMBER.fullmatch(found["least"]):
         return None
     if most is not None and _GREW.search(found.string[max(0, found.start() - 6) : found.start()]):

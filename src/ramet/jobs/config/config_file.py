@@ -24,9 +24,9 @@ from ramet.jobs.errors import InputError
 from ramet.jobs.settings import PREFIX, JobsSettings, Section
 
 BYTES_MAX = 262_144
-"""Of a file with settings."""
+"""Most bytes of a file with settings."""
 DEPTH_MAX = 20
-"""Levels of lists and mappings in it."""
+"""Most levels of lists and mappings in it."""
 
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
@@ -39,16 +39,16 @@ class ConfigError(InputError):
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says."""
+    """A file with settings, as it was read."""
 
     name: str
-    """As it was given, for people."""
+    """Name of the file as it was given, for people."""
     value: Mapping[str, Any]
     lines: Mapping[KeyPath, int]
     """Line by path of keys and list positions, from 1; empty for JSON, whose reader tells no lines."""
 
     def error(self, path: KeyPath, message: str) -> ConfigError:
-        """An error about one value of the file."""
+        """Return an error about one value of the file."""
         line = self.lines.get(path)
         while line is None and path:
             path = path[:-1]
@@ -60,7 +60,7 @@ def read_document(path: Path) -> Document:
     """Read a file: JSON where it starts as such and its name does not say YAML, else YAML.
 
     Raises:
-        ConfigError: it is absent, too large, no text, or nothing that its format allows.
+        ConfigError: it is absent, too large, not text, or not valid in its format.
     """
     text = _text_of(path)
     is_yaml = path.suffix.lower() in (".yaml", ".yml")
@@ -75,7 +75,7 @@ def read_document(path: Path) -> Document:
 
 
 def shown(value: object) -> str:
-    """A value in a message: short, on one line, as JSON where it can be."""
+    """Return a value in a message: short, on one line, as JSON where it can be."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def _text_of(path: Path) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is no UTF-8 at byte {error.start:,}: save it as UTF-8") from error
+        raise ConfigError(f"{path}: is not valid UTF-8 at byte {error.start:,}: save it as UTF-8") from error
 
 
 def _from_json(text: str, path: Path) -> Any:
@@ -151,7 +151,7 @@ def _from_json(text: str, path: Path) -> Any:
     try:
         value = json.loads(text, object_pairs_hook=unique, parse_constant=refused)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{path}, line {error.lineno}: is no JSON there ({error.msg}): put that right") from error
+        raise ConfigError(f"{path}, line {error.lineno}: is not valid JSON ({error.msg}): put that right") from error
     except (RecursionError, ValueError) as error:
         raise ConfigError(f"{path}: is nested too deep, or has a number too long: give plain settings") from error
     if _depth(value) > DEPTH_MAX:
@@ -206,14 +206,16 @@ def _from_yaml(text: str, path: Path) -> tuple[Any, dict[KeyPath, int]]:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}" if mark else ""
         problem = " ".join((error.problem or error.context or "").split())[:120]
-        told = problem if isinstance(error, _YamlRefused) else f"is no YAML there ({problem}): put that right"
-        raise ConfigError(f"{path}{place}: {told}") from error
+        message = problem if isinstance(error, _YamlRefused) else f"is not valid YAML ({problem}): put that right"
+        raise ConfigError(f"{path}{place}: {message}") from error
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: is no YAML ({' '.join(str(error).split())[:120]}): put that right") from error
+        raise ConfigError(
+            f"{path}: is not valid YAML ({' '.join(str(error).split())[:120]}): put that right"
+        ) from error
 
 
 def _built(loader: _Loader, node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:
-    """The value of a node. Only plain values, lists and mappings with text as keys."""
+    """Return the value of a node. Only plain values, lists and mappings with text as keys."""
     lines[path] = node.start_mark.line + 1
     if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
         raise _YamlRefused("tags are not taken: write plain lists and mappings", node.start_mark)
@@ -243,9 +245,7 @@ def _plain(loader: _Loader, node: yaml.Node) -> Any:
     try:
         return loader.construct_object(node, deep=True)
     except (ValueError, OverflowError) as error:
-        raise _YamlRefused(
-            "is no number or date that there can be: give another, or quotes", node.start_mark
-        ) from error
+        raise _YamlRefused("is not a possible number or date: give another, or quotes", node.start_mark) from error
 
 
 _UNSTORABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -262,11 +262,11 @@ _WANTED = {
     "too_long": "a pair of numbers",
     "string_pattern_mismatch": "a currency's three capital letters",
 }
-"""What to give, by the type of the error; the checks' own words where they say it as well."""
+"""Values to give, by the type of the error; for all others the checks' own words."""
 
 
 def section_types() -> dict[str, type[Section]]:
-    """The sections by their names."""
+    """Return the sections by their names."""
     found = {}
     for name, field in JobsSettings.model_fields.items():
         assert isinstance(field.annotation, type), name
@@ -276,14 +276,14 @@ def section_types() -> dict[str, type[Section]]:
 
 
 def checked(document: Document, values: Mapping[str, Any], origins: Mapping[str, KeyPath]) -> dict[str, Any]:
-    """Settings by full name, as they can be stored.
+    """Return settings by full name, as they can be stored.
 
     Args:
-        values: by ``SECTION.FIELD``.
-        origins: where in the file each of them stands.
+        values: values by ``SECTION.FIELD``.
+        origins: place of each of them in the file.
 
     Raises:
-        ConfigError: a name is no setting, or a value is none that its setting can have.
+        ConfigError: a name is not a setting, or its setting cannot have the value.
     """
     by_section: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
@@ -307,14 +307,14 @@ def checked(document: Document, values: Mapping[str, Any], origins: Mapping[str,
 
 
 def unknown(shown_name: str, name: str, known: Iterable[str]) -> str:
-    """What to say of a name that nothing has."""
+    """Return the message about the name of an unknown setting."""
     close = get_close_matches(name, list(known), n=1)
     advice = f"did you mean {close[0]}?" if close else f"take one of {', '.join(known)}"
-    return f"{shown_name} is no setting: {advice}"
+    return f"{shown_name} is not a setting: {advice}"
 
 
 def _refuse(document: Document, path: KeyPath, value: Any) -> None:
-    """What passes every type and bound, and yet is no setting: no score survives a NaN, no database keeps a NUL."""
+    """Refuse values that pass every type and bound and cannot be used: a NaN in a score, a NUL in a database."""
     if isinstance(value, float) and not isfinite(value):
         raise document.error(path, f"{'.'.join(path)} is {value}: give a number")
     if isinstance(value, str) and _UNSTORABLE.search(value):
@@ -333,7 +333,7 @@ def _refuse(document: Document, path: KeyPath, value: Any) -> None:
 def _first_error(
     document: Document, section: str, error: ValidationError, origins: Mapping[str, KeyPath]
 ) -> ConfigError:
-    """The first thing that is wrong, in one line."""
+    """Return the first error, in one line."""
     first = error.errors(include_url=False, include_context=False)[0]
     field, *inner = [str(part) for part in first["loc"]]
     path = (*origins[f"{section}.{field}"], *(part for part in inner if part != "[key]"))
@@ -349,7 +349,7 @@ STOP_LISTS = {
     "domains": "stop.domains",
     "keywords": "stop.keywords",
 }
-"""What a stop list of `config.yaml` has, by our names."""
+"""Fields of a stop list in `config.yaml`, with our names."""
 
 
 def read_config(path: Path | str) -> dict[str, Any]:
@@ -367,18 +367,18 @@ def read_config(path: Path | str) -> dict[str, Any]:
 
 
 def sample() -> dict[str, Any]:
-    """The settings of the sample profile that ships: neutral, to be made one's own."""
+    """Return the settings of the sample profile that ships: neutral, to be made one's own."""
     with as_file(sample_file()) as path:
         return read_config(path)
 
 
 def sample_text() -> str:
-    """The sample profile as a person edits it: YAML with comments."""
+    """Return the sample profile as a person edits it: YAML with comments."""
     return sample_file().read_text(encoding="utf-8")
 
 
 def sample_file() -> Traversable:
-    """Where the sample profile is, as a resource of the package."""
+    """Return the sample profile as a resource of the package."""
     return files("ramet.jobs.config") / "sample.yaml"
 
 

@@ -19,7 +19,7 @@ TICKED = "listing:"
 
 
 def pages() -> ProductPages:
-    """The entry point ``ramet.pages`` of the package."""
+    """Return the pages, for the entry point ``ramet.pages`` of the package."""
     return ProductPages(
         label="Jobs",
         package="ramet.jobs.dashboard",
@@ -35,7 +35,7 @@ def pages() -> ProductPages:
 
 
 async def matches_page(visit: PageVisit) -> dict[str, Any]:
-    """Matches by status and words, new ones first, then the best."""
+    """Return matches by status and words, new ones first, then the best."""
     from ramet.jobs.match_status import MARKABLE, MatchStatus, matches
 
     status = visit.word("status", [*(one.value for one in MatchStatus), "all"])
@@ -111,7 +111,7 @@ def _against(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 async def rejected_page(visit: PageVisit) -> dict[str, Any]:
-    """Listings that are no matches, with the reason of each."""
+    """Return listings that are not matches, with the reason of each."""
     from ramet.jobs.queries import REJECTED, rejected
 
     status, words = visit.word("status", REJECTED), visit.text("q", WORDS_CHARACTERS) or ""

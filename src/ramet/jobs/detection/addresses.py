@@ -102,13 +102,13 @@ def vendor_board(address: Address, via: str = "url") -> DetectedBoard | None:
 
 
 def _is_a_vendors(host: str) -> bool:
-    """Whether a host is at or below a domain of a vendor."""
+    """Return whether a host is at or below a domain of a vendor."""
     rows = patterns().get(domain_of(host), ())
     return any(host == row.domain or host.endswith("." + row.domain) for row in rows)
 
 
 def is_of(host: str, domains: frozenset[str]) -> bool:
-    """Whether a host is one of the domains, or below one."""
+    """Return whether a host is one of the domains, or below one."""
     labels = host.split(".")
     return any(".".join(labels[first:]) in domains for first in range(max(0, len(labels) - 3), len(labels)))
 

@@ -1,4 +1,4 @@
-"""Which boards a page speaks of: what it embeds, loads, links to. Pure; whatever the page, nothing here raises."""
+"""Boards that a page embeds, loads or links to. Pure; no function here raises, whatever the page."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _board_at(written: str, base: str, via: str) -> DetectedBoard | None:
 
 
 def _marked(tree: LexborHTMLParser, page: Address) -> Iterator[DetectedBoard | None]:
-    """Elements that a vendor's script fills, or reads its settings from."""
+    """Yield boards by elements that a vendor's script fills, or reads its settings from."""
     node = tree.css_first("[data-apibaseurl][data-sitenumber]")
     host = address_of(node.attributes.get("data-apibaseurl") or "") if node is not None else None
     if node is not None and host is not None:
@@ -144,7 +144,7 @@ def _by_name(kind: str, token: str) -> DetectedBoard:
 
 
 def _in_scripts(tree: LexborHTMLParser) -> Iterator[DetectedBoard | None]:
-    """Addresses and settings in scripts."""
+    """Yield boards by addresses and settings in scripts."""
     left = SCRIPT_HITS_MAX
     for node in tree.css("script:not([src])")[:ELEMENTS_MAX]:
         text = node.text(deep=True)
@@ -157,7 +157,7 @@ def _in_scripts(tree: LexborHTMLParser) -> Iterator[DetectedBoard | None]:
 
 
 def _addresses(text: str) -> Iterator[str]:
-    """Addresses at the vendors' domains in a script."""
+    """Yield addresses at the vendors' domains in a script."""
     for domain in sorted(patterns()):
         at = text.find(domain)
         while at >= 0:
@@ -213,7 +213,7 @@ def _feed(address: Address) -> DetectedBoard:
 
 
 def _merged(evidence: Iterable[DetectedBoard], page: Address) -> list[DetectedBoard]:
-    """One finding of each board: the best; and none of a vendor without a name, where one with a name is known."""
+    """Return the best finding of each board; one without a name only where its vendor has none with a name."""
     best: dict[str, DetectedBoard] = {}
     count: dict[str, int] = {}
     for seen in evidence:
@@ -277,7 +277,7 @@ def _careers_links(tree: LexborHTMLParser, page: Address, base: str) -> Iterator
 
 
 def _leads_to_careers(written: str, node: LexborNode) -> bool:
-    """Whether a link leads to a page about openings, and not to one of them."""
+    """Return whether a link leads to a page about openings, and not to one of them."""
     path = written.partition("?")[0].partition("#")[0].rstrip("/")
     last = path.rpartition("/")[2]
     if _NUMBER.search(path) or len(last) > 40:

@@ -16,7 +16,7 @@ RSS = "rss"
 
 
 class Confidence(StrEnum):
-    """How sure it is that a board can be read without anybody looking at it."""
+    """Confidence that a board can be read without a check by a person."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -29,7 +29,7 @@ GUESSED = "guess"
 
 @dataclass(frozen=True, slots=True)
 class DetectedBoard:
-    """A board that an address or a page speaks of. Nothing has been asked yet."""
+    """A board that an address or a page names. It has not been requested yet."""
 
     kind: str
     """A vendor (``greenhouse``), or ``rss``, ``jsonld``, ``generic``."""
@@ -48,7 +48,7 @@ class DetectedBoard:
 
     @property
     def enable_confidence(self) -> Confidence:
-        """Whether to scrape it without a person's word, once it has answered."""
+        """Confidence in scraping it without a person's consent, once it has answered."""
         row = main_row(self.kind)
         if self.confidence is Confidence.HIGH and row is not None and row.enabled is not None:
             return Confidence(row.enabled)
@@ -65,7 +65,7 @@ class DetectedBoard:
 
 
 def confidence_of(kind: str, *, whole: bool) -> Confidence:
-    """How sure a kind is.
+    """Return the confidence of a kind.
 
     Args:
         whole: whether all that its list call needs is known. Without, it has to be looked for.

@@ -49,7 +49,7 @@ def _pattern(row: Vendor, at: int) -> Pattern:
 
 @cache
 def patterns() -> Mapping[str, tuple[Pattern, ...]]:
-    """Kinds of addresses by the last two labels of their host, in the order in which they are tried."""
+    """Return kinds of addresses by the last two labels of their host, in the order in which they are tried."""
     found: dict[str, list[Pattern]] = {}
     for row in vendors().values():
         for at, one in enumerate(row.addresses):
@@ -59,13 +59,13 @@ def patterns() -> Mapping[str, tuple[Pattern, ...]]:
 
 @cache
 def vendor_names() -> frozenset[str]:
-    """Kinds that have addresses of their own."""
+    """Return the kinds that have addresses of their own."""
     return frozenset(pattern.kind for those in patterns().values() for pattern in those)
 
 
 @cache
 def parameters() -> Mapping[str, str]:
-    """Kinds by a parameter in addresses of a company's own pages."""
+    """Return kinds by a parameter in addresses of a company's own pages."""
     return {name: row.kind for row in vendors().values() for name in row.parameters}
 
 
@@ -80,7 +80,7 @@ class Evidence(NamedTuple):
 
 @cache
 def evidence() -> Evidence:
-    """All of it, in the order of the rows."""
+    """Return all signs of vendors, in the order of the rows."""
     rows = vendors().values()
     return Evidence(
         own_sites=tuple((row.kind, one) for row in rows for one in row.own_sites),

@@ -70,7 +70,7 @@ _WORKPLACES = (
 
 
 def workplace_of(text: str | None) -> str | None:
-    """``remote``, ``hybrid`` or ``onsite``, where a short text of a field says so."""
+    """Return ``remote``, ``hybrid`` or ``onsite``, where a short text of a field says so."""
     if not text:
         return None
     return next((workplace for workplace, words in _WORKPLACES if words.search(text)), None)
@@ -110,7 +110,7 @@ def _with_place(found: dict[str, str]) -> dict[str, str]:
 
 
 def _leaves(tree: LexborHTMLParser) -> Iterator[tuple[LexborNode, str]]:
-    """Elements with nothing but text in them, which is short; and that text."""
+    """Yield elements with nothing but a short text in them, and that text."""
     for node in tree.css("dt,th,td,strong,b,span,label,div,p,li,h2,h3,h4,h5,h6")[:LEAVES_MAX]:
         inside = node.first_child
         if inside is None or inside.next is not None or inside.tag != "-text":

@@ -71,7 +71,7 @@ def _parsed(text: str) -> Any:
 
 
 def _of_kind(value: Any, kind: str) -> Iterator[Object]:
-    """In the order of the page; objects within one of the kind are its own."""
+    """Yield the objects of a kind in the order of the page; those within one of the kind are its own."""
     waiting = [value]
     for _ in range(OBJECTS_MAX):
         if not waiting:
@@ -87,7 +87,7 @@ def _of_kind(value: Any, kind: str) -> Iterator[Object]:
 
 
 def is_a(value: Object, kind: str) -> bool:
-    """Whether an object has a type: ``JobPosting``, ``schema:JobPosting``, ``http://schema.org/JobPosting``."""
+    """Return whether an object has a type: ``JobPosting``, ``schema:JobPosting``, ``http://schema.org/JobPosting``."""
     types = value.get("@type")
     named = types if isinstance(types, list) else [types]
     return any(isinstance(one, str) and re.split(r"[/:#]", one)[-1] == kind for one in named)
@@ -213,7 +213,7 @@ def _scalar(value: Any) -> str | int | float | None:
 
 
 def _line(value: Any) -> str:
-    """One line of text: of a text, a number, or the name of an object."""
+    """Return one line of text: of a text, a number, or the name of an object."""
     value = _first(value)
     if isinstance(value, dict):
         value = next((value[name] for name in ("name", "value", "@value", "legalName") if value.get(name)), None)

@@ -273,7 +273,7 @@ def _fields(listed: list[dict[str, Any]], base: str) -> dict[str, str] | None:
 
 
 def _count(listed: list[dict[str, Any]], path: str, fits: Any, *, distinct: bool = True) -> int:
-    """How many objects have a fitting text there; each text once."""
+    """Return the number of objects that have a fitting text there; each text counts once."""
     texts = [text for one in listed if (text := _text(one, path)) and fits(text)]
     return len(set(texts)) if distinct else len(texts)
 

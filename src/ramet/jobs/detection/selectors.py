@@ -112,7 +112,7 @@ def first_text(page: str, selector: str) -> str:
 
 
 def selectors_in(tree: LexborHTMLParser, url: str, base: str | None = None) -> dict[str, Any] | None:
-    """Selectors of a page's openings: ``{"item": css, "fields": {"title": css, "url": "css@href", ...}}``.
+    """Return selectors of a page's openings: ``{"item": css, "fields": {"title": css, "url": "css@href", ...}}``.
 
     A field is CSS within the item, ``@name`` behind it an attribute; without CSS it is the item itself. They were tried
     on this page: at least :data:`ITEMS_MIN` openings have a title and a link.
@@ -139,7 +139,7 @@ def selectors_in(tree: LexborHTMLParser, url: str, base: str | None = None) -> d
 
 
 def _links(tree: LexborHTMLParser, base: str, url: str) -> list[tuple[LexborNode, str]]:
-    """Links that may lead to an opening, in order."""
+    """Return the links that may lead to an opening, in order."""
     page = address_of(url)
     found = []
     for node in tree.css("a[href]")[:LINKS_MAX]:
@@ -152,7 +152,7 @@ def _links(tree: LexborHTMLParser, base: str, url: str) -> list[tuple[LexborNode
 
 
 def leads_to_opening(address: Address) -> bool:
-    """Whether an address speaks of one opening, and not of a list of them or of work in general."""
+    """Return whether an address speaks of one opening, and not of a list of them or of work in general."""
     speaks = JOB_PATH.search(address.path) or _JOB_QUERY.search(address.query)
     return speaks is not None and not _KINDS.search(address.url)
 
@@ -171,7 +171,7 @@ def _is_around(node: LexborNode) -> bool:
 
 
 def _urls_within(links: list[tuple[LexborNode, str]]) -> dict[int, set[str]]:
-    """By element, the openings that it leads to; of more than one, two of them."""
+    """Return the openings that each element leads to; of more than one, two of them."""
     urls: dict[int, set[str]] = {}
     for node, url in links:
         around: LexborNode | None = node
@@ -187,7 +187,7 @@ def _urls_within(links: list[tuple[LexborNode, str]]) -> dict[int, set[str]]:
 
 
 def _items(links: list[tuple[LexborNode, str]], urls: dict[int, set[str]]) -> list[_Link]:
-    """Each opening's first link with the largest element around it that leads to no other one."""
+    """Return each opening's first link with the largest element around it that leads to no other one."""
     found: dict[str, _Link] = {}
     for node, url in links:
         item = node
@@ -210,7 +210,7 @@ def _shape(item: LexborNode) -> str:
 
 
 def _item_selectors(group: list[_Link]) -> Iterator[str]:
-    """Ways to name the items, from the plainest on."""
+    """Yield selectors of the items, the simplest first."""
     first = group[0].item
     tag = first.tag or "*"
     shared = set(_classes(first)).intersection(*(_classes(link.item) for link in group))
@@ -310,7 +310,7 @@ def _title_selector(links: list[_Link]) -> str | None:
 
 
 def is_title(text: str) -> bool:
-    """Whether a short text may be what an opening is called."""
+    """Return whether a short text may be the title of an opening."""
     return 3 <= len(text) <= 200 and not _DO_IT.fullmatch(text) and not is_no_title(text)
 
 
@@ -341,7 +341,7 @@ def _place_field(items: list[LexborNode], title: str) -> dict[str, str]:
 
 
 def _is_place(text: str) -> bool:
-    """Whether a text names a place whose country is known, or only says how work is done."""
+    """Return whether a text names a place whose country is known, or only says how work is done."""
     places = places_of(text)
     return all(place.country for place in places) if places else not without_arrangement(text)
 

@@ -57,7 +57,7 @@ def title_of(tree: LexborHTMLParser, names: Iterable[str] = ()) -> str:
 
 
 def is_no_title(text: str) -> bool:
-    """Whether a text is what a page is called (``Careers``, ``Candidate Portal``), and no opening."""
+    """Return whether a text is the title of a page (``Careers``, ``Candidate Portal``), not of an opening."""
     return bool(_NO_TITLE.fullmatch(text))
 
 

@@ -23,7 +23,7 @@ _FAR = 2
 GUESSES = frozenset({"city", "country"})
 """Rules by which an arrangement is inferred: nothing says it."""
 _FEW = 3.0
-"""Weight of technologies below which a text does not tell what the work is done with."""
+"""Weight of technologies below which a text does not show the tools of the work."""
 
 
 class Cap(NamedTuple):
@@ -34,7 +34,7 @@ class Cap(NamedTuple):
 
 
 def caps_of(case: ScoreInput, skills: Skills, ranks: Ranks) -> Iterator[Cap]:
-    """Yield all ceilings of a listing for a profile; what the listing does not say has none."""
+    """Yield all ceilings of a listing for a profile; a missing statement has none."""
     for find in (_level, _arrangement, _place, _salary):
         yield from find(case)
     if case.title is not None and case.title.likeness is Likeness.OTHER:

@@ -99,7 +99,7 @@ def text_hash(text: str, text_min: int = _DEFAULTS.near_text_min) -> int:
 
 
 def near(a: int, b: int, bits: int = _DEFAULTS.near_bits) -> bool:
-    """Whether two texts are nearly equal by their numbers; never, where one of them is 0."""
+    """Return whether two texts are nearly equal by their numbers; never, where one of them is 0."""
     if a == 0 or b == 0:
         return False
     return ((a ^ b) & _ALL_BITS).bit_count() <= bits
@@ -130,7 +130,7 @@ _MARKS = _Marks()
 
 
 def _words_of(text: str) -> list[bytes]:
-    """Return what ``\\w+`` finds, in UTF-8; a table of bytes does so in half the time."""
+    """Return the matches of ``\\w+``, in UTF-8; a table of bytes finds them in half the time."""
     for character in set(_NOT_ASCII.findall(text)):
         if not character.isalnum():
             text = text.replace(character, " ")

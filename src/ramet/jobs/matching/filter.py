@@ -103,7 +103,7 @@ def _is_offered(text: str, at: int, length: int, rules: FilterSettings) -> bool:
 
 
 def _is_this_one(window: list[str], rules: FilterSettings) -> bool:
-    """Whether a role that is named is the one on offer: "this sales role", not "years in a sales role"."""
+    """Return whether a role that is named is the one on offer: "this sales role", not "years in a sales role"."""
     for back, word in enumerate(reversed(window)):
         if word in _POINTING:
             earlier = window[-back - 2] if back + 2 <= len(window) else ""
@@ -112,7 +112,7 @@ def _is_this_one(window: list[str], rules: FilterSettings) -> bool:
 
 
 def _is_denied(text: str, at: int, length: int, rules: FilterSettings) -> bool:
-    """Whether a negation is just before, or right after: "clearance is not required", "clearance level: none"."""
+    """Return whether a negation is just before or after: "clearance is not required", "clearance level: none"."""
     near = [*before(text, at, rules.negation_reach + 1), *after(text, at + length, 2)]
     label, colon, value = text[at + length : at + length + _NOTED].partition(":")
     if colon and len(label.split()) <= 2 and not any(end in label for end in ".;!?¶"):
@@ -138,13 +138,13 @@ class FilterInput:
 
     @property
     def age_days(self) -> float | None:
-        """Since it was posted; 0 for a date to come, None without one."""
+        """Days since it was posted; 0 for a date to come, None without one."""
         posted = self.posting.posted_at
         return None if posted is None else max(0.0, self.now - posted) / DAY_SECONDS
 
 
 def strikes_of(case: FilterInput) -> Iterator[Finding]:
-    """All strikes; rules whose points are 0 are off."""
+    """Yield all strikes; rules whose points are 0 are off."""
     for find in (
         _arrangement,
         _salary_strikes,
@@ -228,7 +228,7 @@ def _technologies(case: FilterInput) -> Iterator[Finding]:
 
 
 def _asked(case: FilterInput) -> set[str]:
-    """Technologies of title and requirements."""
+    """Return the technologies of title and requirements."""
     return {*find_technologies(case.posting.title), *case.reading.required_technologies}
 
 
@@ -271,7 +271,7 @@ def _age_strikes(case: FilterInput) -> Iterator[Finding]:
 
 
 def judge(posting: Posting, reading: Reading, settings: JobsSettings, now: float) -> FilterResult:
-    """Say whether a listing goes on, with every reason.
+    """Decide whether a listing passes, with every reason.
 
     Args:
         now: Unix seconds.
@@ -290,7 +290,7 @@ def judge(posting: Posting, reading: Reading, settings: JobsSettings, now: float
 
 
 def _hard(case: FilterInput) -> Iterator[Finding]:
-    """Hard rejections in their order, found one by one."""
+    """Yield hard rejections in their order, found one by one."""
     for check in TITLE_CHECKS:
         yield from _some(check(case.title, case.settings))
     yield from _some(_kind_in_text(case))

@@ -75,7 +75,7 @@ class ListedOpening:
 
     @classmethod
     def of(cls, listing_id: str, columns: Sequence[Any]) -> Self:
-        """Columns of a listing, as `OPENING_COLUMNS` names them."""
+        """Return the facts of a listing from its columns, as `OPENING_COLUMNS` names them."""
         company, title, place, text_hash, same_as, closed_at = columns
         mark = fingerprint(company, title or "", None)
         return cls(listing_id, mark, place, int(text_hash or 0), same_as, closed_at is not None)

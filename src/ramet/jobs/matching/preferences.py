@@ -41,12 +41,12 @@ def ranks_of(profile: Profile) -> Ranks:
 
 
 def named_by(reading: Reading) -> tuple[str, ...]:
-    """Technologies and fields of work that a listing names; a profile may rank both."""
+    """Return technologies and fields of work that a listing names; a profile may rank both."""
     return (*reading.technologies, *reading.fields_of_work)
 
 
 def units_of(names: Iterable[str], alternatives: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Divide technologies into what is asked for: each by itself, and of alternatives the group, once.
+    """Divide technologies into separate demands: each by itself, and of alternatives the group, once.
 
     A group with a technology that is asked for anyway asks for nothing more.
     """
@@ -60,7 +60,7 @@ def units_of(names: Iterable[str], alternatives: Sequence[tuple[str, ...]]) -> l
 
 
 def strike_points(profile: Profile, technology: str, usual: float) -> float:
-    """Strikes for a technology of rank strike."""
+    """Return the strikes for a technology of rank strike."""
     if not profile.technology_points:
         return usual
     own = {canonical_technology(name): points for name, points in profile.technology_points.items()}
@@ -83,7 +83,7 @@ _BETWEEN = re.compile(r"[;|\n•]|\s/\s")
 
 
 def at_preferred_office(reading: Reading, profile: Profile) -> bool | None:
-    """Whether one of the places is the preferred office; None where the listing names no city at all."""
+    """Return whether one of the places is the preferred office; None where the listing names no city at all."""
     if not profile.preferred_city.strip():
         return False
     if any(is_at(place, profile.preferred_city, profile.preferred_region) for place in reading.places):
@@ -92,7 +92,7 @@ def at_preferred_office(reading: Reading, profile: Profile) -> bool | None:
 
 
 def refused_arrangement(reading: Reading, settings: JobsSettings) -> Finding | None:
-    """Whether the listing is for a way of working that is not taken.
+    """Return a finding where the listing is for a way of working that is not taken.
 
     Only what the listing says outright (a field, its place, its title, a tag) refuses. A text that merely speaks of
     it, often of the company as a whole, is a strike, and what is only guessed is nothing. An office at a place that
@@ -112,7 +112,7 @@ def refused_arrangement(reading: Reading, settings: JobsSettings) -> Finding | N
 
 
 def refused_place(posting: Posting, reading: Reading, settings: JobsSettings) -> Finding | None:
-    """Whether every place of the listing is one that is out of the question, remote or not."""
+    """Return a rejection where every place of the listing is excluded, remote or not."""
     excluded = settings.filter.excluded_places
     if not excluded or not (posting.location or "").strip():
         return None

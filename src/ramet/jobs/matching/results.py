@@ -44,7 +44,7 @@ class FilterResult:
     """All of them; none beside a hard rejection."""
 
     def as_json(self) -> dict[str, Any]:
-        """As it is stored with the listing."""
+        """Return the value that is stored with the listing."""
         return shallow(self) | {
             "hard_rejections": [shallow(finding) for finding in self.hard_rejections],
             "strikes": [shallow(finding) for finding in self.strikes],

@@ -60,7 +60,7 @@ def _points(rules: MatchSettings, posted_at: float | None, now: float) -> tuple[
 
 
 def _age(steps: list[Step], days: float) -> str:
-    """In words that stay right while the points do."""
+    """Return the age in words that stay right while the points do."""
     bound = next((bound for bound, _ in sorted(steps) if days <= bound), None)
     if bound is None:
         return f"posted more than {max((bound for bound, _ in steps), default=0):g} days ago"
@@ -203,7 +203,7 @@ def score_of(
 
 
 def priority_word(points: float, rules: MatchSettings) -> str:
-    """``High``, ``Medium`` or ``Low``."""
+    """Return ``High``, ``Medium`` or ``Low``."""
     if points >= rules.high_priority:
         return "High"
     return "Medium" if points >= rules.medium_priority else "Low"

@@ -44,7 +44,7 @@ TITLE_CHECKS = (refused_kind, refused_level, unwanted)
 
 
 def stopped(title: str, url: str, company: str | None, stop: StopLists) -> str | None:
-    """Why a stop list refuses this, in one line; None when none does.
+    """Return why a stop list refuses this, in one line; None when none does.
 
     Companies are compared by whole words of their names without the legal form: Acme stops Acme Labs, Inc. and not
     Acmeville. Keywords are whole words of the title or the address, domains stop all hosts below them.
@@ -64,7 +64,7 @@ def stopped(title: str, url: str, company: str | None, stop: StopLists) -> str |
 
 
 def stopped_host(url: str, stop: StopLists) -> str | None:
-    """Why nothing is fetched from the host of an address, in one line; None when it may be."""
+    """Return why nothing is fetched from the host of an address, in one line; None when it may be."""
     if not stop.domains:
         return None
     host = _host(url)

@@ -26,9 +26,9 @@ class Likeness(StrEnum):
     WANTED = "wanted"
     """It has the words of one."""
     SAME_ROLE = "same role"
-    """The role of one, and nothing that makes another of it: "Python Developer" where engineers are wanted."""
+    """It has the role of one, and no words for another speciality: "Python Developer" where engineers are wanted."""
     RELATED = "related"
-    """The role or the field of one, with words for another speciality."""
+    """It has the role or the field of one, with words for another speciality."""
     OTHER = "other"
 
 

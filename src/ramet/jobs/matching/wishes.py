@@ -1,4 +1,4 @@
-"""Points for technologies and wishes: each gives or takes some, and says why; what is open or not said does neither."""
+"""Points for technologies and wishes: each adds or subtracts some, with its reason; a missing value does neither."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def skills_of(posting: Posting, reading: Reading, ranks: Ranks, rules: MatchSett
 def skill_points(
     skills: Skills, company_stack: tuple[str, ...], ranks: Ranks, rules: MatchSettings
 ) -> Iterator[Adjusted]:
-    """Points for the overlap, and for what is unwelcome. A profile or a listing without technologies has none."""
+    """Yield points for the overlap, and for unwelcome technologies. A profile or a listing without any has none."""
     if not ranks.known:
         pass
     elif skills.weight > 0:
@@ -103,7 +103,7 @@ def skill_points(
 
 
 def _overlap_points(skills: Skills, rules: MatchSettings) -> float:
-    """From all of the penalty, at no overlap, to all of the bonus, at a full one.
+    """Return points from the whole penalty, at no overlap, to the whole bonus, at a full one.
 
     Few technologies say little: as much weight as ``skill_doubt`` is added at the share that gives no points.
     """
@@ -142,7 +142,7 @@ class ScoreInput:
     profile: Profile
     rules: MatchSettings
     at_office: bool
-    """True where it is at the preferred office."""
+    """Whether it is at the preferred office."""
     eligibility: Eligibility
     """Answer to whether the person may do it."""
     title: TitleMatch | None
@@ -150,7 +150,7 @@ class ScoreInput:
 
 
 def wish_points(case: ScoreInput) -> Iterator[Adjusted]:
-    """All adjustments for wishes."""
+    """Yield all adjustments for wishes."""
     for points in (_title, _seniority, _experience, _arrangement, _office, _place, _salary, _time_zone):
         yield from points(case)
 

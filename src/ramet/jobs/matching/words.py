@@ -43,7 +43,7 @@ def places_of_word(folded: str, word: str) -> Iterator[int]:
 
 
 def has_word(folded: str, word: str) -> bool:
-    """Whether a folded text has a folded word or phrase whole."""
+    """Return whether a folded text has a folded word or phrase whole."""
     return word in folded and next(places_of_word(folded, word), None) is not None
 
 
@@ -72,7 +72,7 @@ def after(folded: str, at: int, most: int) -> list[str]:
 
 
 def _joins(neighbour: str, edge: str) -> bool:
-    """Whether a character beside a word makes both one longer word."""
+    """Return whether a character beside a word makes both one longer word."""
     if not neighbour.isalnum():
         # C is not C# and not C++.
         return neighbour in "+#" and edge.isalnum()

@@ -63,7 +63,7 @@ async def _counted(ctx: Context, *states: str) -> dict[str, int]:
 
 
 async def _result(ctx: Context, state: dict[str, Any], matches: int, why: str) -> dict[str, Any]:
-    """What came of it: sources that got a run, those whose run has failed, and those that a limit left out."""
+    """Return the result: sources that had a run, those whose run has failed, matches, and why the batch ended."""
     refused = await ctx.client.block_totals(ctx.tracking_id)
     left_out = sum(count for (kind, reason), count in refused.items() if kind == SCRAPE_SOURCE and reason in FULL)
     if left_out:

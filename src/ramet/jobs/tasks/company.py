@@ -67,7 +67,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
     if before is not None and before.completeness is not None:
         facts = merged(before, facts, settings.company)
     if not facts.name:
-        # Nobody said it, and no page has it.
+        # Neither the payload nor a page has it.
         facts = replace(facts, name=_name_of(company_id), methods={**facts.methods, "name": "address"})
     facts = await filled(ctx, facts, telling, settings)
     level = completeness(facts.name, website, facts.about, facts.culture, settings.company)
@@ -93,7 +93,7 @@ async def company(ctx: Context, payload: CompanyPayload) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CompanyFindings:
-    """What was found out about a company."""
+    """Findings of a look at a company."""
 
     facts: CompanyFacts
     level: Completeness
@@ -102,7 +102,7 @@ class CompanyFindings:
 
 
 def _counts_as_before(before: CompanyRow | None, facts: CompanyFacts, priority: Priority | None) -> bool:
-    """Return whether the look found nothing that makes another score of a listing."""
+    """Return whether the look found nothing that changes the score of a listing."""
     if before is None or before.completeness is None:
         return False
     tier = priority.tier if priority else None
@@ -111,7 +111,7 @@ def _counts_as_before(before: CompanyRow | None, facts: CompanyFacts, priority: 
 
 
 def _name_of(company_id: str) -> str:
-    """How people call a company by its address: what stands before the dot."""
+    """Return a company's name from its address: the part before the dot."""
     return company_id.removeprefix("name:").partition(".")[0].capitalize()
 
 
@@ -124,7 +124,7 @@ def _left_alone(
     website: str | None,
     settings: JobsSettings,
 ) -> Outcome | None:
-    """An end without a look: a stop list names it, or its record is good and young; None when it is to be looked at."""
+    """Return an end without a look: a stop list names it, or its record is good and young; None: it needs a look."""
     stop = stopped("", website or "", name, settings.stop)
     if stop is not None:
         ctx.hold_key(0.0)  # It may be taken off the list.
@@ -144,7 +144,7 @@ def _at(row: CompanyRow | None) -> float:
 
 
 def _fresh_seconds(row: CompanyRow | None, settings: JobsSettings, now: float) -> float:
-    """For how long a good record still need not be made again."""
+    """Return the seconds for which a good record is still fresh."""
     if row is None or row.completeness != Completeness.GOOD:
         return 0.0
     return row.updated_at + settings.company.fresh_days * DAY - now
@@ -156,7 +156,7 @@ def _lacks(facts: CompanyFacts) -> str:
 
 
 async def _begin(ctx: Context, name: str | None, website: str | None, now: float) -> None:
-    """The record, before anything was looked at: others see that somebody is at it."""
+    """Store the record before the look: other tasks see that it is under way."""
     company_id = company_of(ctx.key)
     known_as = name or website or company_id
     row = (company_id, known_as, company_name_key(known_as), website, "analyzing", None, *lineage_fields(ctx), now, now)
@@ -165,14 +165,14 @@ async def _begin(ctx: Context, name: str | None, website: str | None, now: float
 
 
 def _ended(ctx: Context, end: Outcome, status: str) -> Outcome:
-    """An end without a record that is good for something; the key is free, so that it can be tried again."""
+    """End without a usable record; the key is free, so that it can be tried again."""
     ctx.write(records.END_COMPANY, (status, "incomplete", end.reason, company_of(ctx.key)))
     ctx.hold_key(0.0)
     return end
 
 
 async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[WebPage] | Outcome:
-    """The pages that say something. That some are missing is usual; that all are is an end."""
+    """Fetch the company's pages. Some may be missing; without any, the task ends."""
     pages: list[WebPage] = []
     refusals: list[FetchError] = []
     for url in company_urls(website):
@@ -183,7 +183,7 @@ async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[Web
             continue
         except Trouble as trouble:
             if not pages and not refusals:
-                # An exception drops what was buffered; somebody may look before the next attempt, or after the last.
+                # An exception drops the buffered writes; a person may look before the next attempt, or after the last.
                 status = (records.END_COMPANY, ("failed", "incomplete", str(trouble), company_of(ctx.key)))
                 await ctx.transaction([status])
                 raise
@@ -201,12 +201,12 @@ async def _fetch(ctx: Context, website: str, settings: JobsSettings) -> list[Web
 
 
 def _telling(pages: Sequence[WebPage]) -> list[WebPage]:
-    """Those with more than a few words. A careers page without any may still lead to a board."""
+    """Return the pages with more than a few words. A careers page without any may still lead to a board."""
     return [page for page in pages if len(text_of(page.html)) > PAGE_CHARACTERS_MIN]
 
 
 async def _board(pages: Sequence[WebPage], name: str | None) -> DetectedBoard | None:
-    """The surest board that the pages lead to; None when there is none."""
+    """Return the surest board that the pages lead to; None when there is none."""
     found: list[DetectedBoard] = []
     for one in pages:
         found += await asyncio.to_thread(boards_in_page, one.html, one.url)
@@ -234,7 +234,7 @@ def _save(ctx: Context, looked: CompanyFindings, now: float) -> None:
 async def _follow(
     ctx: Context, board: DetectedBoard, name: str | None, priority: Priority | None, now: float, *, scrape: bool
 ) -> None:
-    """What becomes of a board: a sure one is looked at, another waits for a person, a known one is left alone."""
+    """Test a board that is sure; keep another one for a person to approve; leave a known one alone."""
     source_id, company_id = source_id_of(board), company_of(ctx.key)
     if await records.source_by_id(ctx.client, source_id) is not None:
         return

@@ -1,7 +1,7 @@
 """The digest of new matches, through the channels of the engine's alerts: each match once, whatever crashes.
 
-What is told is stored together with the matches that it tells of, in one transaction, and then handed to the channels
-under a key of its own. A task that ends in between leaves it to the next attempt, or to the next run.
+A digest is stored together with the marks of its matches, in one transaction, and then handed to the channels under a
+key of its own. A task that ends in between leaves it to the next attempt, or to the next run.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ramet.jobs.match_status import TOLD, MatchStatus, ScoredMatch, matches
 from ramet.jobs.records import json_of
 
 LISTED_MAX = 20
-"""Matches that a digest lists, the best; of the others it tells how many there are."""
+"""Most matches that a digest lists, the best; of the others it has the number."""
 BYTES_MAX = 32_768
-"""Of a digest as JSON: where titles are long, fewer are listed."""
+"""Most bytes of a digest as JSON: where titles are long, fewer are listed."""
 TEXT_CHARACTERS_MAX = 160
 URL_CHARACTERS_MAX = 500
 
@@ -34,10 +34,10 @@ SENT = "UPDATE jobs_digests SET sent_at = ? WHERE digest_id = ?"
 
 
 async def tell_new_matches(ctx: Context) -> int:
-    """Tell of matches that no person has seen and no digest has told of; return how many of them there were.
+    """Send a digest of matches that no person has seen and that were in no digest; return their number.
 
     Raises:
-        TransactionRefused: another task tells of one of them at this moment; the next attempt finds the others.
+        TransactionRefused: one of them just went into another task's digest; the next attempt finds the others.
     """
     found: list[ScoredMatch] = []
     if not await ctx.read(DIGEST, (ctx.id,)):
@@ -91,7 +91,7 @@ def _title(one: ScoredMatch) -> str:
 
 
 def _cut(text: str | None) -> str:
-    """Text of others as one line of bounded length, in which nothing is markup of a chat: no link hides another."""
+    """Return others' text as one line of bounded length, without markup of a chat: no link hides another."""
     told = plain(text or "").replace("](", "] (")
     return told if len(told) <= TEXT_CHARACTERS_MAX else told[: TEXT_CHARACTERS_MAX - 1] + "…"
 

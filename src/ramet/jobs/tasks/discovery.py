@@ -36,15 +36,15 @@ RENAMED = "oracle_hcm"
 
 @dataclass(frozen=True, slots=True)
 class SourceTest:
-    """What the live check of a source said."""
+    """Result of the live check of a source."""
 
     count: int
     name: str | None
-    """What the board calls itself."""
+    """Name by which the board calls itself."""
     fits: bool
-    """Whether that may be the company it was found for."""
+    """True where the name may be that of the company it was found for."""
     perhaps_nobodys: bool
-    """The vendor answers with an empty list for whatever name."""
+    """True where the list is empty and the vendor gives one for any name."""
 
 
 @app.task(SOURCE_DISCOVERY, key=key_of_discovery, queue=QUEUE, cycle_on="kind+key", lineage_limits=bounds_of)
@@ -56,7 +56,7 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         return found
     source_id = source_id_of(found)
     known = await records.source_by_id(ctx.client, source_id)
-    # What a person switched off, only a person switches on.
+    # A source that a person switched off is only switched on by a person.
     if known is not None and known.status in (ACTIVE, DISABLED) and not payload.approved:
         return ctx.skip(f"known: it is the source {source_id}, which is {known.status}")
     await _begin(ctx, source_id, found, payload)
@@ -64,7 +64,9 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
         instruction, tested = await _tested(ctx, found, payload, settings)
     except (Gone, WrongShape, Refused, InputError) as refused:
         if payload.approved and known is None:
-            ctx.write(records.FORGET_SOURCE, (source_id,))  # Whoever typed it reads why; nothing half-made stays.
+            ctx.write(
+                records.FORGET_SOURCE, (source_id,)
+            )  # The person who typed it reads why; nothing half-made stays.
         else:
             _note(ctx, source_id, FAILED, "gone" if isinstance(refused, Gone) else "error", str(refused))
         return ctx.fail(str(refused))
@@ -79,7 +81,7 @@ async def source_discovery(ctx: Context, payload: DiscoveryPayload) -> Any:
 
 
 async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings) -> DetectedBoard | Outcome:
-    """The board: told by the address, or by the page that is there."""
+    """Return the board, from the address or from the page at it."""
     if payload.selectors is not None:
         ids = {"selectors": json_of(payload.selectors)}
         return DetectedBoard(GENERIC, payload.url, None, ids, Confidence.LOW, "selectors")
@@ -96,7 +98,7 @@ async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings)
     except Refused as refused:
         return ctx.fail(str(refused))
     inside = await asyncio.to_thread(boards_in_page, answer.text, answer.url)
-    # What was hinted may be no more than the kind of the page, and the openings are in it as something else.
+    # The hint may be only the kind of the page, with openings of another kind in it.
     hinted = sorted(inside, key=lambda one: one.kind != payload.type_hint)
     usable = next((one for one in hinted if _complete(one)), None)
     if usable is not None:
@@ -110,7 +112,7 @@ async def _find(ctx: Context, payload: DiscoveryPayload, settings: JobsSettings)
 async def _by_number(
     ctx: Context, found: DetectedBoard, payload: DiscoveryPayload, settings: JobsSettings
 ) -> DetectedBoard:
-    """The same board by the number that its page tells, where what its address calls it shows no openings."""
+    """Return the same board by the number on its page, where the name in its address shows no openings."""
     if await _openings(ctx, found, payload, settings):
         return found
     try:
@@ -124,7 +126,7 @@ async def _by_number(
 async def _openings(
     ctx: Context, found: DetectedBoard, payload: DiscoveryPayload, settings: JobsSettings
 ) -> int | None:
-    """How many openings the first page of a board's list shows; None: there is no such list."""
+    """Return the number of openings on the first page of a board's list; None: there is no such list."""
     try:
         return (await _test(ctx, instruction_for(found), payload, settings)).count
     except (Refused, WrongShape):
@@ -132,7 +134,7 @@ async def _openings(
 
 
 def _complete(found: DetectedBoard) -> bool:
-    """Whether the address alone says all that is needed."""
+    """Return whether the address alone says all that is needed."""
     try:
         instruction_for(found)
     except InputError:
@@ -143,7 +145,7 @@ def _complete(found: DetectedBoard) -> bool:
 async def _tested(
     ctx: Context, found: DetectedBoard, payload: DiscoveryPayload, settings: JobsSettings
 ) -> tuple[Instruction, SourceTest]:
-    """The first way to read the board by which it answers as it should, and what it answered."""
+    """Return the first instruction to which the board answers as it should, and the result of its test."""
     *before, last = instructions_for(found)
     for instruction in before:
         try:
@@ -154,7 +156,7 @@ async def _tested(
 
 
 async def _begin(ctx: Context, source_id: str, found: DetectedBoard, payload: DiscoveryPayload) -> None:
-    """The record, before anything was tested."""
+    """Store the record before the test."""
     now = ctx.now
     name = payload.company_name or found.token or found.url
     ctx.write(
@@ -170,7 +172,7 @@ async def _begin(ctx: Context, source_id: str, found: DetectedBoard, payload: Di
 async def _test(
     ctx: Context, instruction: Instruction, payload: DiscoveryPayload, settings: JobsSettings
 ) -> SourceTest:
-    """The live check: the list answers in the shape that the instruction says, and the board's own name fits."""
+    """Check live that the list has the shape of the instruction, and that the board's own name fits."""
     html = reads_html(instruction)
     request = first_request(instruction)
     answer = await ask_board(ctx, request, settings, html=html)
@@ -190,7 +192,7 @@ async def _test(
 async def _name(
     ctx: Context, instruction: Instruction, listed: Request, answer: Response, settings: JobsSettings
 ) -> str | None:
-    """What the board calls itself; that it cannot be asked says nothing about the board."""
+    """Return the board's own name; None where it cannot be asked, which says nothing about the board."""
     asked = name_request(instruction)
     if asked is None:
         return None

@@ -37,12 +37,12 @@ class Employer:
 
     @property
     def awaited(self) -> bool:
-        """Whether a look at it can tell more: there was none yet, or one is under way."""
+        """True where a look at it can tell more: there was none yet, or one is under way."""
         return self.website is not None and (self.known is None or self.known.status == "analyzing")
 
     @property
     def signals(self) -> CompanySignals | None:
-        """What of it counts for a score."""
+        """Facts of it that count for a score."""
         row = self.known
         if row is None:
             return None
@@ -67,12 +67,12 @@ async def employer_of(client: Client, payload: ListingPayload, posting: Posting)
 
 
 def wait_for_look(ctx: Context, employer: Employer) -> Outcome | None:
-    """Ask for a look at the company and wait for its end, so that a verdict does not hang on what came first.
+    """Ask for a look at the company and wait for its end, so that a verdict does not depend on the order.
 
-    Where the guard refuses the look since another task is at it, that one is waited for, for a bounded time.
+    Where the guard refuses the look since another task looks at it, that one is waited for, for a bounded time.
 
     Returns:
-        What the listing's task ends this call with; None: there is nothing to wait for any more.
+        The outcome of this call of the listing's task; None: there is nothing to wait for any more.
     """
     if ctx.joined is None:
         payload = CompanyPayload(company_id=employer.company_id, name=employer.name, website=employer.website)
@@ -91,7 +91,7 @@ def is_named_only(company_id: str | None) -> bool:
 
 
 def named_company_id(payload: ListingPayload, posting: Posting) -> str | None:
-    """The id of the company as a posting tells it, before anything is looked up; None where it tells none."""
+    """Return the id of the company from a posting, without a lookup; None where it names none."""
     if payload.company_id is not None or not company_name_key(posting.company):
         return payload.company_id
     website = _website(posting.company_website, posting.url, posting.company)
@@ -107,7 +107,7 @@ def note_company(ctx: Context, employer: Employer) -> None:
 
 
 def company_note(ctx: Context, employer: Employer) -> str | None:
-    """Why a listing was judged without its company, in words; None where it was not."""
+    """Return why a listing was judged without its company, in words; None where it was not."""
     row = employer.known
     if employer.company_id is None or (row is not None and row.completeness is not None):
         return None
@@ -127,7 +127,7 @@ def company_note(ctx: Context, employer: Employer) -> str | None:
 
 @lru_cache(maxsize=256)
 def _website(told: str | None, url: str, company: str | None) -> str | None:
-    """Return the company's own site: as its posting says, or where it stands, where that host has the company's name.
+    """Return the company's own site: from its posting, or the posting's host where that has the company's name.
 
     Remembered: the task of a listing asks several times.
     """
@@ -135,7 +135,7 @@ def _website(told: str | None, url: str, company: str | None) -> str | None:
         try:
             return website_of(told)
         except InputError:
-            pass  # Nobody's mistake here: boards let people type anything, and the address may still tell.
+            pass  # Not an error here: boards let people type anything, and the address may still tell.
     found = board_of_url(url) if company else None
     if not company or found is None or found.kind != GENERIC:
         return None

@@ -10,7 +10,7 @@ from ramet.jobs.kinds import CompanyPayload, DiscoveryPayload, ListingPayload, S
 from ramet.jobs.matching.duplicates import listing_key
 
 PRIORITIES = {"S": 20, "A": 10}
-"""Of tasks; all others have 0."""
+"""Priority of tasks by tier; all others have 0."""
 
 
 def task_priority(tier: str | None) -> int:
@@ -19,7 +19,7 @@ def task_priority(tier: str | None) -> int:
 
 
 AGAIN = " again:"
-"""In the key of a further look at a company, behind its id."""
+"""Separator in the key of a further look at a company, behind its id."""
 FULL = frozenset({BlockReason.BUDGET, BlockReason.FAN_OUT, BlockReason.DEADLINE, BlockReason.COST})
 """Reasons of blocks that say that a lineage takes no more."""
 

@@ -47,7 +47,7 @@ class ReadPosting:
     posting: Posting
     reading: Reading
     methods: Mapping[str, str] = field(default_factory=dict)
-    """What made each field: a rule or a model."""
+    """Origin of each field: a rule or a model."""
 
     @property
     def fingerprint(self) -> str | None:
@@ -162,7 +162,7 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
                 payload,
                 posting,
                 "unknown",
-                end=ctx.fail("the page has no title: it is no posting"),
+                end=ctx.fail("the page has no title: it is not a posting"),
                 settings=settings,
             )
     reading, methods = await extracted(ctx, posting, read_posting(posting), settings)
@@ -173,7 +173,7 @@ async def scrape(ctx: Context, payload: ListingPayload) -> Any:
     return {
         "reading": reading.as_json(),
         "methods": methods,
-        # What the payload has need not be kept twice.
+        # A posting in the payload need not be kept twice.
         "posting": None if posting is offered else posting.model_dump(mode="json", exclude_defaults=True),
     }
 
@@ -238,7 +238,7 @@ async def save(ctx: Context, payload: ListingPayload) -> Any:
         save_match(ctx, payload, gathered, verdict, settings.match)
         return {"listing": listing_id_of(payload), "match_score": verdict.points}
     if verdict.status == "unscored":
-        ctx.hold_key(0.0)  # Nobody has said what fits: the next run meets it again.
+        ctx.hold_key(0.0)  # No profile says what fits: the next run offers it again.
     return ctx.filter(reason) if verdict.status == "filtered" else ctx.skip(reason)
 
 
@@ -274,10 +274,10 @@ def _note_employer(ctx: Context, payload: ListingPayload, employer: Employer) ->
 
 
 async def _offered(ctx: Context, payload: ListingPayload) -> tuple[Posting | None, str | None]:
-    """The posting as its board told it, and another listing that has its number there.
+    """Return the posting as its board's list has it, and another listing that has its number there.
 
     Returns:
-        No posting where the board told none, or where a later reading has replaced its text.
+        No posting where the list had none, or where a later reading has replaced its text.
     """
     posting, number = payload.posting, payload.posting.external_id if payload.posting is not None else None
     if not payload.has_text and (number is None or payload.source_id is None):
@@ -290,7 +290,7 @@ async def _offered(ctx: Context, payload: ListingPayload) -> tuple[Posting | Non
 
 
 async def _begin(ctx: Context, payload: ListingPayload, posting: Posting, same: str | None) -> Outcome | None:
-    """The record, before anything was read; an end when the board's own number says that we have this one."""
+    """Store the record before the posting is read; return an end where the board's own number is stored already."""
     now, number = ctx.now, posting.external_id
     if same is None:
         company_id = named_company_id(payload, posting)
@@ -325,7 +325,7 @@ async def _same_in_source(ctx: Context, payload: ListingPayload, number: str | N
 
 
 def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -> Posting | None:
-    """What the job finder that the task was imported from had read (``import_states`` of the app)."""
+    """Return the posting that the job finder of an imported task had read (``import_states`` of the app)."""
     told = ctx.state.get("posting")
     return None if told is None else fitting(Posting(**told, url=payload.url), settings.listing.text_max)
 
@@ -333,14 +333,14 @@ def _read_there(ctx: Context, payload: ListingPayload, settings: JobsSettings) -
 def _unread(
     ctx: Context, payload: ListingPayload, posting: Posting, status: str, *, end: Outcome, settings: JobsSettings
 ) -> Outcome:
-    """An end before the posting was read: what is known of it is kept, for somebody to look at."""
+    """End before the posting was read: its known fields are kept for a person to look at."""
     read = ReadPosting(posting, read_posting(posting))
     save_listing(ctx, payload, read, Verdict(status, end.reason, {}), settings)
     return end
 
 
 async def _fetched(ctx: Context, payload: ListingPayload, posting: Posting, settings: JobsSettings) -> Posting:
-    """The posting with what its own page or its board's detail call tells."""
+    """Return the posting with the fields of its own page or its board's detail call."""
     instruction = await _instruction(ctx, payload) if payload.source_id and payload.posting is not None else None
     request = detail_request(instruction, posting) if instruction is not None else None
     if instruction is not None and request is not None:
@@ -350,7 +350,7 @@ async def _fetched(ctx: Context, payload: ListingPayload, posting: Posting, sett
         )
     answer = await page(ctx, payload.url, settings)
     found = await asyncio.to_thread(posting_of_page, answer.text, answer.url, ctx.now)
-    # What the list told stays where the page tells nothing.
+    # Fields of the list stay where the page tells nothing.
     told = posting.model_dump(exclude_defaults=True) | found.model_dump(exclude_defaults=True)
     return Posting.model_validate(told | {"url": payload.url})
 
@@ -361,7 +361,7 @@ async def _instruction(ctx: Context, payload: ListingPayload) -> Instruction | N
 
 
 async def _gathered(ctx: Context, payload: ListingPayload) -> ReadPosting:
-    """What the stages before have gathered."""
+    """Return the results of the stages before."""
     kept = ctx.state["job_data"]
     offered = (await _offered(ctx, payload))[0] if kept["posting"] is None else None
     # Without its text: a later reading has replaced it, and keeps this one from writing.

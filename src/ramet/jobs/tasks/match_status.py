@@ -1,6 +1,6 @@
 """Marks of matches become rows by a task, since only tasks write domain rows.
 
-It has a queue of its own: whoever marks does the work itself, whether or not a worker runs.
+It has a queue of its own: the process that marks does the work itself, whether or not a worker runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ramet.jobs.match_status import TOLD, MatchStatus, checked_note, checked_sta
 
 MARK = "jobs.mark"
 LISTINGS_MAX = 1_000
-"""Of one call."""
+"""Most listings of one call."""
 
 ADD_MARK = """
     INSERT INTO jobs_match_marks (listing_id, mark_id, status, note, marked_by, marked_at) VALUES (?, ?, ?, ?, ?, ?)

@@ -25,7 +25,7 @@ class StillBusy(Refused):
 
 
 class _BusySince(NamedTuple):
-    """How long a host has been busy, as far as this process knows."""
+    """Time since when a host has been busy, as far as this process knows."""
 
     since: float
     until: float
@@ -33,20 +33,20 @@ class _BusySince(NamedTuple):
 
 
 class BusyHosts:
-    """How long hosts have been busy, so that a run does not wait without end for one that always is."""
+    """Times since when hosts have been busy, so that a run does not wait without end for one that always is."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], _BusySince] = {}
-        """By database and host."""
+        """Busy hosts, by database and host."""
 
     def answered(self, place: str, host: str) -> None:
         """Note that a host has answered."""
         self._known.pop((place, host), None)
 
     def may_wait(self, place: str, host: str, later: ComeBackLater, now: float, seconds_max: float) -> bool:
-        """Return whether a task waits for a host: not where that makes more than so many seconds in all.
+        """Return whether a task waits for a host: not where that makes more than `seconds_max` seconds in all.
 
-        Our own turn at a host that answers is waited for however often it is put off, unless it is as far off.
+        A turn of our own at a host that answers is waited for however often it is put off, unless it is that far off.
         """
         known = self._known.get((place, host))
         if known is not None and now > known.until + seconds_max:
@@ -63,17 +63,17 @@ busy_hosts = BusyHosts()
 
 
 def reads_html(instruction: Instruction) -> bool:
-    """Whether the list is on a page for people."""
+    """Return whether the list is on a page for people."""
     return instruction.type in ("html", "jsonld") or instruction.embedded is not None
 
 
 def content_type(answer: Response) -> str:
-    """The media type with its parameters: the encoding may be named there alone."""
+    """Return the media type with its parameters: the encoding may be named there alone."""
     return answer.headers.get("content-type", "")
 
 
 async def page(ctx: Context, url: str, settings: JobsSettings) -> Response:
-    """A page that people read; robots.txt is kept to.
+    """Return a page that people read; robots.txt is kept to.
 
     Raises:
         Refused, Gone, TooLarge, Trouble: see :mod:`ramet.fetch.errors`.
@@ -81,14 +81,14 @@ async def page(ctx: Context, url: str, settings: JobsSettings) -> Response:
     """
     answer = await _asked(ctx, Request(url), settings, settings.fetch.page_bytes_max, None, robots=True)
     if answer.media_type.startswith(NO_PAGES):
-        raise Refused(f"{url[:200]} is no page but {answer.media_type[:60]}")
+        raise Refused(f"{url[:200]} is not a page but {answer.media_type[:60]}")
     return answer
 
 
 async def board(
     ctx: Context, request: Request, settings: JobsSettings, validators: Mapping[str, str] | None = None, *, html: bool
 ) -> Response:
-    """An answer of a board's interface; with ``html`` it is one of its pages, for which robots.txt holds.
+    """Return an answer of a board's interface; with ``html`` it is one of its pages, for which robots.txt holds.
 
     Raises:
         Refused, Gone, TooLarge, Trouble: see :mod:`ramet.fetch.errors`.

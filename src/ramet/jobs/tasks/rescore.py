@@ -1,7 +1,7 @@
-"""Judging what is stored again, with the settings and companies of now: without fetching, with a model's old answers.
+"""New verdicts on stored listings, by the settings and companies of now: without fetching, with old answers of models.
 
-A change that is only looked for (a dry run) and one that is written are found by the same code. What a person has said
-something of is left as it is.
+A change that is only looked for (a dry run) and one that is written are found by the same code. Matches that a person
+has marked are left as they are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ramet.jobs.verdicts import Case, Verdict, match_row, verdict_of
 AT_ONCE = 100
 """Listings that are judged and written together."""
 TRIES = 3
-"""For listings that another task changes at the same moment."""
+"""Most tries for listings that another task changes at the same moment."""
 LOOK_SECONDS = 2.0
 LOOKS_MAX = 30
 """Looks whether listings of a company that are being judged right now have ended."""
@@ -114,7 +114,7 @@ class Rescoring:
         self._settings = settings
         self._company_ids = company_ids
         self._ratings: dict[str, Rating] | None = None
-        """By company: what is rated otherwise now, written or not."""
+        """Ratings that differ from the stored ones, by company, written or not."""
 
     async def ratings(self) -> list[Rating]:
         """Return the companies that are rated otherwise by the settings of now; none for one company's listings."""
@@ -265,7 +265,7 @@ async def rescore_all(client: Client, cause: str) -> dict[str, Any]:
 
 
 def _read(stored: Mapping[str, Any]) -> tuple[Posting, Reading]:
-    """The posting and what was read of it; read again by the rules where an older version kept less."""
+    """Return the posting and what was read of it; read again by the rules where an older version kept less."""
     facts = _object(stored["facts"])
     fields = facts.pop("posting", None) or {}
     posting = Posting(
@@ -296,7 +296,7 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    """The value as it comes back from its column."""
+    """Return the value as it comes back from its column."""
     return _object(json_of(value))
 
 

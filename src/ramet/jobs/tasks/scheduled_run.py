@@ -29,7 +29,7 @@ class ScheduledRunPayload(BaseModel):
     digest: bool = True
 
     def batch(self, settings: JobsSettings) -> ScrapePayload:
-        """The batch of one run."""
+        """Return the batch of one run."""
         if self.everything:
             return ScrapePayload(target_matches=None, max_sources=None, trigger="schedule")
         return ScrapePayload(
@@ -51,7 +51,7 @@ async def scheduled_run(ctx: Context, payload: ScheduledRunPayload) -> Any:
         if other is None and settings.profile.given:
             ctx.spawn(SCRAPE, payload.batch(settings), budget=await _budget(ctx))
             return ctx.join(branch=True)
-        # What others found meanwhile is told all the same.
+        # Matches that others found meanwhile are in the digest all the same.
         if payload.digest:
             await tell_new_matches(ctx)
         why = "there is no profile: `ramet jobs init` takes one in"

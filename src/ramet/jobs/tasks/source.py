@@ -1,7 +1,7 @@
-"""SCRAPE_SOURCE: one run over a source: page after page, what is new becomes listings, in bulk.
+"""SCRAPE_SOURCE: one run over a source: page after page, new openings become listings, in bulk.
 
-The run is resumed where its last checkpoint was. What a limit leaves out is not marked as seen, so the next run offers
-it again. The breaker of the source counts failed runs; a time to come back that the server names is none.
+The run is resumed at its last checkpoint. An opening that a limit leaves out is not marked as seen, so the next run
+offers it again. The breaker of the source counts failed runs; a wait that the server asked for is not a failure.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from ramet.jobs.text.company_names import same_company
 
 DAY = 86_400.0
 BYTES_AT_ONCE = 4 * 1024 * 1024
-"""Of postings that wait for a checkpoint; more would only cost memory."""
+"""Most bytes of postings that wait for a checkpoint; more would only cost memory."""
 JUDGED_BY = "judged_by"
-"""Beside the validators of a list: the mark of the settings by which it was judged."""
+"""Key beside the validators of a list: the mark of the settings by which it was judged."""
 
 
 class Progress(BaseModel):
-    """Where a run stands: its pipeline_state."""
+    """Progress of a run: its pipeline_state."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -53,19 +53,19 @@ class Progress(BaseModel):
     seen: int = 0
     """Postings that the board showed."""
     known: int = 0
-    """Of these, listings of earlier runs."""
+    """Postings among these with a listing of an earlier run."""
     refused: int = 0
-    """Of these, refused by title or stop list."""
+    """Postings among these that were refused by title or stop list."""
     spawned: int = 0
     left_out: int = 0
     """Refused by a limit; the next run offers them again."""
     blocked: dict[str, int] = {}
     """Refused spawns by reason."""
     known_pages: int = 0
-    """In a row."""
+    """Pages in a row with mostly known openings."""
     validators: dict[str, str] = {}
     digests: list[str] = []
-    """Of the pages so far: boards repeat themselves."""
+    """Digests of the pages so far: boards repeat themselves."""
     capped: bool = False
     """The board has more openings than it shows."""
     ended: str | None = None
@@ -111,9 +111,9 @@ async def scrape_source(ctx: Context, payload: SourcePayload) -> Any:
 
 
 def judged_by(settings: JobsSettings) -> str:
-    """A mark of the settings by which openings are refused or left unscored.
+    """Return a mark of the settings by which openings are refused or left unscored.
 
-    What an unchanged list shows is judged anew when they have changed, so then it is read although it is unchanged.
+    When they have changed, an unchanged list is read as well, since its openings are judged again.
     """
     return settings.mark(REFUSING)
 
@@ -131,7 +131,7 @@ class Run:
         self._bytes = 0
         self._waiting = 0
         self._readings: dict[str, int] = {}
-        """By key: the number of the next reading of listings that are stored."""
+        """Number of the next reading of stored listings, by key."""
         self._judged: set[str] = set()
         """Keys of listings that have a verdict."""
         self._some_due = False
@@ -230,9 +230,9 @@ class Run:
         return True
 
     async def _known(self, keys: Mapping[str, Posting]) -> set[str]:
-        """Keys of those that are done with; rows of all that had a task are told that they were seen.
+        """Return the keys of listings that need no task; mark the rows of all that had one as seen.
 
-        One that is unfinished is offered again: where its task lives, the guard refuses. So is one that its board
+        An unfinished listing is offered again: where its task lives, the guard refuses. So is a listing that its board
         shows otherwise than when it was read.
         """
         numbers = {posting.external_id: key for key, posting in keys.items() if posting.external_id}
@@ -308,7 +308,7 @@ class Run:
         return None
 
     async def _checkpoint(self) -> None:
-        """Create what was gathered, and keep where the run stands, in one transaction."""
+        """Create the gathered listings, and store the run's progress, in one transaction."""
         answers = await self._ctx.checkpoint("scrape", self._at.model_dump())
         self._waiting = self._bytes = 0
         at = self._at
@@ -320,7 +320,7 @@ class Run:
         await self._ctx.progress(at.seen, None, f"page {at.page}: {at.spawned} new listings")
 
     def _after(self, page: Page, known: int, shown: int) -> None:
-        """Whether there is another page, and which."""
+        """Note the next page, or why there is none."""
         at = self._at
         at.known_pages = at.known_pages + 1 if shown and known >= self._settings.source.known_share * shown else 0
         at.request = None
@@ -351,7 +351,7 @@ class Run:
         if at.capped:
             note = "; ".join(filter(None, (note, "the board has more openings than it shows")))
         validators = json_of(at.validators) if at.validators and not at.left_out else None
-        # What was left out has to be offered again even when the board has not changed.
+        # Openings that were left out have to be offered again even when the board has not changed.
         self._ctx.write(
             records.SCRAPED, (at.began_at, "success", at.seen, validators, note, at.seen, at.seen, now, source_id)
         )
@@ -360,12 +360,12 @@ class Run:
         return at.model_dump(include={"page", "seen", "known", "refused", "spawned", "left_out", "blocked", "ended"})
 
     def _close_unseen(self) -> None:
-        """What the board has not shown for some days is over."""
+        """Close the openings that the board has not shown for some days."""
         before = self._at.began_at - self._settings.source.closed_after_days * DAY
         self._ctx.write(records.CLOSE_UNSEEN, (self._ctx.now, self._source.source_id, before))
 
     def _unchanged(self) -> dict[str, Any]:
-        """Nothing changed since the last run: all that it showed is still there."""
+        """End a run without changes: all openings of the last run are still there."""
         now, source = self._ctx.now, self._source
         self._ctx.write(records.WAIT_A_RUN, (source.source_id,))
         self._ctx.write(records.SEEN_UNCHANGED, (now, source.source_id, source.last_scraped_at or now))
@@ -387,7 +387,7 @@ class Run:
         return {"ended": "unchanged", "seen": source.last_count or 0, "spawned": 0}
 
     def _suspect(self) -> Outcome:
-        """A list that is valid and empty where there were listings: perhaps it moved, so nothing is concluded."""
+        """End at a valid list that is empty where there were listings: the board may have moved; nothing is closed."""
         now = self._ctx.now
         reason = (
             f"suspect: the board shows no openings and had {self._source.most_listings} before; "

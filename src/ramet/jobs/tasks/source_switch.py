@@ -1,6 +1,6 @@
-"""What a person says of a source becomes a row by a task, since only tasks write domain rows.
+"""A person's decision on a source becomes a row by a task, since only tasks write domain rows.
 
-It has a queue of its own: the command that switches does the work itself, whether or not somebody else works.
+It has a queue of its own: the command that switches does the work itself, whether or not a worker runs.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ DISABLE = "UPDATE jobs_sources SET status = 'disabled', note = ?, updated_at = ?
 
 
 class SwitchPayload(BaseModel):
-    """Which source, and what a person wants of it."""
+    """A source, and a person's decision on it."""
 
     source_id: str
     enable: bool
     allow_empty: bool = False
-    """From now on a list without openings is taken for what it says."""
+    """True where a list without openings is valid from now on."""
     by: str
     reason: str | None = None
 
 
 @app.task(SWITCH, key=lambda payload: payload.source_id, queue=SWITCHING, probation=False, lineage_limits=bounds_of)
 async def switch(ctx: Context, payload: SwitchPayload) -> Any:
-    """Write it down."""
+    """Store the decision."""
     word = "enabled" if payload.enable else "disabled"
     note = f"{word} by {payload.by}" + (f": {payload.reason}" if payload.reason else "")
     wanted = (
@@ -53,12 +53,12 @@ async def switch(ctx: Context, payload: SwitchPayload) -> Any:
 
 
 async def enable_source(client: Client, source_id: str, *, allow_empty: bool, reason: str | None) -> None:
-    """Let a source be scraped again, whoever switched it off: a person, or five failed runs.
+    """Let a source be scraped again that was switched off, by a person or by five failed runs.
 
-    The row comes first: were this to end in between, the source would still be off, and enabling it again mends it.
+    The row comes first: after an end in between the source is still off, and can be enabled again.
 
     Raises:
-        JobsError: it could not be written down.
+        JobsError: the decision could not be stored.
     """
     by = person()
     await _write(client, SwitchPayload(source_id=source_id, enable=True, allow_empty=allow_empty, by=by, reason=reason))

@@ -1,6 +1,6 @@
 """Records of another job finder become rows by a task, since only tasks write domain rows.
 
-What is known here already stays as it is, so that the same file can be taken over again.
+Known records stay as they are, so that the same file can be taken over again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ramet.jobs.text.posting_text import read_posting
 
 TAKE_OVER = "jobs.take_over"
 BYTES_AT_ONCE = 60_000
-"""Of the records of one task, as JSON; a single match may have more."""
+"""Most bytes of the records of one task, as JSON; a single match may have more."""
 IMPORTED = "imported"
 
 ADD_COMPANY = """
@@ -94,7 +94,7 @@ def _company(ctx: Context, one: CompanyRecord, settings: JobsSettings) -> Statem
 
 
 def _source(ctx: Context, one: SourceRecord) -> Statement | None:
-    """The record of a board that its address tells; of any other only a look finds out which it is."""
+    """Return the record of a board that its address names; any other board needs a look first."""
     found = board_of_url(one.url)
     if found is None or (one.active and found.kind == GENERIC):
         return None
@@ -174,7 +174,7 @@ async def _is_tested(client: Client, source: SourceRecord) -> bool:
 
 
 def _portions(found: Records) -> Iterator[TakeOverPayload]:
-    """The records in payloads that can be stored, companies first."""
+    """Yield the records in payloads that can be stored, companies first."""
     payload, size = TakeOverPayload(), 0
     for name in ("companies", "sources", "matches"):
         for one in getattr(found, name):

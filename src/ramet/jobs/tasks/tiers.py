@@ -48,7 +48,7 @@ class Rating:
     size_category: str | None
     priority: Priority | None
     updated_at: float
-    """Of its row, when it was read."""
+    """Unix seconds of the row's update, when it was read."""
 
     def of(self, row: CompanyRow) -> CompanyRow:
         """Return its row as it is with this rating."""

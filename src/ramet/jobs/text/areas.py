@@ -1,4 +1,4 @@
-"""From where work may be done: countries, their parts and parts of the world, as texts and fields of places name them.
+"""Places from where work may be done: countries, their parts and parts of the world, as texts and fields name them.
 
 A mark is one of these in a form that is stored: ``US``, ``US-CA``, ``europe``, or ``world`` for everywhere.
 """

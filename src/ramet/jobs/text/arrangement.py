@@ -73,7 +73,7 @@ _DENIED = re.compile(
     r"|\b100 ?% (?:on-?\s?site|in[- ](?:office|person))|\bfully (?:on-?site|in[- ](?:office|person))"
     r"|\bon-?site only\b|\bonly on-?site\b|\bno (?:hybrid|work from home)\b"
 )
-"""That work is not done from elsewhere, said outright: more than a place that a board keeps under "Remote"."""
+"""Statements that work is not done from elsewhere: they weigh more than a place that a board keeps under "Remote"."""
 _PERK = re.compile(
     r"(?:\b(?:\d{1,2}|one|two|three|four|six|eight|ten|twelve)(?:[- ]?\w+)? (?:weeks?|months?|days?)(?: (?:of|to|per"
     r"|a|each) ?(?:year)?)*"
@@ -228,7 +228,7 @@ _TOP_WORDS = (
 
 
 def arrangement_of(posting: Posting, text: str) -> tuple[Arrangement, str]:
-    """How the work of a posting is arranged, and the rule that decided.
+    """Return the arrangement of the work of a posting, and the rule that decided.
 
     Args:
         text: the description, plain, in lower case.
@@ -320,7 +320,7 @@ def _said(told: str) -> tuple[Arrangement, str]:
 
 
 def _is_perk(told: str, match: re.Match[str]) -> bool:
-    """Whether it is only for a part of the year."""
+    """Return whether it is only for a part of the year."""
     if "from" not in match[0]:
         return False
     if _PERK_AFTER.match(told, match.end()):
@@ -416,12 +416,12 @@ def employment_of(posting: Posting, text: str) -> str | None:
 
 
 def _employment_in(written: str) -> str | None:
-    """Return what a few words in lower case say."""
+    """Return the kind of employment in a few words in lower case."""
     return next((kind for kind, pattern in _EMPLOYMENT_FIELD if written and pattern.search(written)), None)
 
 
 def is_commission_only(text: str) -> bool:
-    """Whether nothing but commission is paid.
+    """Return whether nothing but commission is paid.
 
     Args:
         text: plain, in lower case.

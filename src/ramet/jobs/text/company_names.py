@@ -36,7 +36,7 @@ _LAST = frozenset(
     株式会社 有限会社 合同会社 有限公司 股份有限公司 有限责任公司 주식회사 유한회사 株 有 주
     """.split()
 )
-"""Words at the end of a name that say what it is in law."""
+"""Words at the end of a name that give its legal form."""
 _LAST_SEVERAL = (
     ("sp", "z", "oo"),
     ("sp", "z", "o", "o"),
@@ -54,7 +54,7 @@ _LAST_SEVERAL = (
     ("job", "board"),
     ("careers",),
 )
-"""The same in several words; and what a job board puts behind the name."""
+"""The same in several words; and words that a job board puts behind the name."""
 _FIRST = frozenset(
     "株式会社 有限会社 合同会社 주식회사 유한회사 株 有 주 ооо оао зао пао ао тов ooo oao zao pao".split()
 )
@@ -77,7 +77,7 @@ def company_name_key(name: str | None) -> str:
 
 
 def same_company(a: str, b: str) -> bool:
-    """Whether two names are one company: equal keys, or as good as equal with the same numbers in them."""
+    """Return whether two names are one company: equal keys, or as good as equal with the same numbers in them."""
     one, other = company_name_key(a), company_name_key(b)
     if not one or not other:
         return False
@@ -151,7 +151,7 @@ _NAME_MAX = 300
 
 
 def company_fits(board_name: str | None, company: str | None) -> bool:
-    """Whether a board may be the company's.
+    """Return whether a board may be the company's.
 
     Args:
         board_name: as the board says it (``Acme Careers``); None: it does not say, and nothing speaks against it.

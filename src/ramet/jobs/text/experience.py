@@ -169,7 +169,7 @@ _POSITION = re.compile(
     rf"\bthis is an? {_LEVEL}(?:[- ]level)? (?:[\w-]+ ){{0,2}}(?:role|position|opportunity)\b"
     r"|\b(?P<asked>senior|junior|mid[- ]level)(?:[- ]level)? experience (?:in|with|of|as|working|building)\b"
 )
-"""The level of the position, or of the experience that it asks for, said outright."""
+"""Statements of the level of the position, or of the experience that it asks for."""
 _BEGINNERS = re.compile(
     r"(?=[fenr])(?:(?<!not )(?<!not for )(?<!no )\bfreshers?\b"
     r"|\bentry[- ]level,? (?:[\w-]+ ){0,2}(?:role|position|opportunity|job|candidates?)\b"
@@ -206,13 +206,13 @@ _OF_TEXT = {
     "entry-level": Seniority.JUNIOR, "intermediate": Seniority.MID,
 }  # fmt: skip
 _GRADED = re.compile(r"\bmanager i\b", re.IGNORECASE)
-"""The lowest grade of those who are no beginners."""
+"""The lowest grade above that of beginners."""
 _SHORT = frozenset("i ii iii iv 2 3 4".split())
 _LAST = re.compile(r"[\s,(-](?:i{1,3}|iv|[234])(?=$|\s*[-,(/|\u2013—:])", re.IGNORECASE)
 
 
 def seniority_of(title: str, text: str, years_min: int | None) -> tuple[Seniority, str | None]:
-    """How senior a position is, and the word of the title or text that says so.
+    """Return how senior a position is, and the word of the title or text that says so.
 
     Args:
         text: the description, plain, in lower case.
@@ -294,7 +294,7 @@ def _repeated(title: str, text: str) -> tuple[Seniority, str] | None:
 
 
 def _leads_people(title: str, text: str) -> bool:
-    """Whether a manager leads people: by the title alone, or by what the text says of a team."""
+    """Return whether a manager leads people: by the title alone, or by what the text says of a team."""
     if _WORKER.search(title) or _LEADS_NONE.search(text):
         return False
     return (
@@ -314,7 +314,7 @@ def _elsewhere() -> tuple[tuple[Seniority, re.Pattern[str]], ...]:
 
 
 def is_management(title: str, text: str) -> bool:
-    """Whether the position leads people, by its title or by what it does.
+    """Return whether the position leads people, by its title or by what it does.
 
     Args:
         text: the description, plain, in lower case.
@@ -481,7 +481,7 @@ def years_of(sections: list[Section]) -> tuple[int | None, int | None]:
 
 
 def _demands(text: str) -> list[tuple[int, int | None]]:
-    """Every demand, in order: (least, most)."""
+    """Return every demand, in order: (least, most)."""
     demands = _fields(text)
     for match in _spoken_in(text):
         before = text[max(0, match.start() - _AROUND) : match.start()].rpartition("\n")[2]
@@ -496,7 +496,7 @@ def _demands(text: str) -> list[tuple[int, int | None]]:
 
 
 def _fields(text: str) -> list[tuple[int, int | None]]:
-    """Every demand that is a field of the text: ``Years of experience: 6+``."""
+    """Return every demand that is a field of the text: ``Years of experience: 6+``."""
     return [
         _bounds(int(field["low"]), int(field["high"] or 0))
         for field in _LABELLED.finditer(text)

@@ -155,5 +155,5 @@ _VALUE = re.compile(r""""[^"]*+"?|'[^']*+'?""")
 
 
 def _count(attributes: str) -> int:
-    """How many attributes a tag has, or a few more."""
+    """Return the number of attributes of a tag, or a few more."""
     return len(_VALUE.sub(" ", attributes).replace("/", " ").split())

@@ -45,7 +45,7 @@ _BEFORE_NAME = re.compile(
 )
 """Words before the name of a place in a sentence: ``within 50 miles of Denver``, ``in the US``."""
 _WITH_STATES = frozenset({"US", "CA", "AU"})
-"""Countries whose codes of states stand behind a city without the country."""
+"""Countries whose codes of states follow a city without the country."""
 _PEELED_MIN = 2
 """Words of a name that may have its country or state at its end without a comma."""
 _WITH_CODE = re.compile(r"(.{2,40}) ([A-Z]{2})")
@@ -180,7 +180,7 @@ def without_arrangement(text: str) -> str:
 
 
 def is_wide(text: str) -> bool:
-    """Whether a field of places names nothing smaller than a country: "United States", "Americas", "Europe; Canada"."""
+    """Return whether a field names nothing smaller than a country: "United States", "Americas", "Europe; Canada"."""
     parts = [piece for part in _BETWEEN_PLACES.split(text[:_CHARACTERS_MAX]) for piece in _pieces(part)]
     return bool(parts) and all(_key(piece) in _AREAS or _is_country(piece) for piece in parts)
 
@@ -191,7 +191,7 @@ def _is_country(piece: str) -> bool:
 
 
 def is_at(place: Place, city: str, region: str) -> bool:
-    """Whether a place is this city of this state or country.
+    """Return whether a place is this city of this state or country.
 
     A place that tells no state or country is not taken for it: there is a Portland in Oregon, Maine and Texas.
 
@@ -215,7 +215,7 @@ def is_at(place: Place, city: str, region: str) -> bool:
 
 
 def _place(part: str, hint: str | None = None) -> Place | None:
-    """One place of "City, State, Country", in either order."""
+    """Return one place of "City, State, Country", in either order."""
     coded = _CODED.fullmatch(part.strip())
     if coded is not None and any(one.country == country_code(coded[1]) for one in _CODES.get(coded[2], ())):
         part = f"{coded[3]}, {coded[2]}, {coded[1]}"
@@ -315,7 +315,7 @@ def _hinted(piece: str, hint: str | None) -> str | None:
 
 
 def _may_be_city(piece: str, is_placed: bool) -> bool:
-    """Whether a name that is not known may be a city's: no code, no number, no sentence."""
+    """Return whether a name that is not known may be a city's: no code, no number, no sentence."""
     if (len(piece) <= 3 and piece.isupper()) or piece.count(" ") > 4 or not (is_placed or piece[0].isupper()):
         return _key(piece) in _CITIES
     return not any(character.isdigit() for character in piece)

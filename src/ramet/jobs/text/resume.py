@@ -19,7 +19,7 @@ REQUIRED_MAX = 8
 TECHNOLOGIES_MAX = 40
 TITLES_MAX = 5
 _HEAD_LINES = 12
-"""Lines in which a person's name and place stand."""
+"""Lines at the top in which a person's name and place are looked for."""
 _COMPOUND_MIN = 14
 """Characters."""
 _SENIOR_YEARS = 8

@@ -135,7 +135,7 @@ _MORE_AFTER = re.compile(
     r"\s?(?:[\w-]+ ){0,2}(?:bonus|benefits?|commission|equity|stock|options|pension|package|superannuation|car\b)",
     re.IGNORECASE,
 )
-"""Behind a plus, what is paid beside the amount: ``\u00a365k + bonus``."""
+"""Words behind a plus for pay beside the amount: ``\u00a365k + bonus``."""
 _SIGNS_BEFORE = "$\u20ac\u00a3"
 _SPACED_NUMBER = re.compile(rf"([{_SIGNS_BEFORE}]\s?\d{{1,3}}), (\d{{3}})(?![\d,])")
 """A number with a space behind its comma: ``$101, 125``."""
@@ -290,7 +290,7 @@ class _Offer:
     at: int
     """Offset in the text, in characters."""
     times: float
-    """How often a year it is paid as it is written."""
+    """Number of times a year that the written amount is paid."""
     is_target: bool
     """Whether it is the pay, base and commission, for reaching the targets."""
 
@@ -322,7 +322,7 @@ def salary_of(field: str | None, text: str, country: str | None = None, pay: Pay
 
 
 def salary_of_pay(pay: Pay, country: str | None = None) -> Salary | None:
-    """Return the pay of a board's numbers for a year; None where they are no year's pay of any work.
+    """Return the pay of a board's numbers for a year; None where they cannot be a year's pay of any work.
 
     A currency that the board names is the currency, wherever the work is.
     """
@@ -346,7 +346,7 @@ def _code_of(written: str, country: str | None) -> str:
 
 
 def _money_of(country: str | None, *, is_dollar: bool) -> str:
-    """Return what an amount is in that has no sign, or the sign ``$``."""
+    """Return the currency of an amount that has no sign, or the sign ``$``."""
     code = _MONEY_OF.get(country or "", "USD")
     return code if not is_dollar or code in _DOLLARS else "USD"
 
@@ -374,7 +374,7 @@ def _widest(offers: list[_Offer]) -> Salary | None:
 
 
 def _is_again(one: _Offer, before: _Offer) -> bool:
-    """Whether pay is that beside it for a longer period again, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
+    """Return whether pay is that beside it for another period, rounded: ``$120k - $190k ($58 - $91 an hour)``."""
     if (one.high is None) != (before.high is None) or not 0 < abs(one.at - before.at) < _AROUND:
         return False
     if one.times < before.times or (one.times == before.times and one.at < before.at):
@@ -384,7 +384,7 @@ def _is_again(one: _Offer, before: _Offer) -> bool:
 
 
 def _belongs(one: _Offer, other: _Offer) -> bool:
-    """Whether a range is of the same pay as one that says that it is pay: by overlap, or in one table with it."""
+    """Return whether a range is of the same pay as one that is known to be pay: by overlap, or in one table with it."""
     if one.high is not None and abs(one.at - other.at) < _TABLE and other.low / 2 <= one.low <= other.low * 2:
         return True
     if one.currency != other.currency:
@@ -393,7 +393,7 @@ def _belongs(one: _Offer, other: _Offer) -> bool:
 
 
 def _offers(text: str, country: str | None, *, is_field: bool) -> Iterator[_Offer]:
-    """Every amount that can be pay."""
+    """Yield every amount that can be pay."""
     position = 0
     while True:
         digit = _DIGIT.search(text, position)
@@ -476,7 +476,7 @@ def _offer(text: str, money: re.Match[str], country: str | None, *, is_field: bo
 
 
 def _is_a_line(text: str, money: re.Match[str]) -> bool:
-    """Whether an amount with a sign is all of a line near the top, as recruiters write it: ``UP TO \u00a365,000``."""
+    """Return whether an amount with a sign is a line near the top, as recruiters write: ``UP TO \u00a365,000``."""
     if money.start() > _TOP or not (money["before"] or money["after"]):
         return False
     stop = money.start() + len(money[0].rstrip(" \n+"))
@@ -488,7 +488,7 @@ def _is_a_line(text: str, money: re.Match[str]) -> bool:
 
 
 def _range(money: re.Match[str]) -> tuple[float | None, float | None]:
-    """Both ends as they are meant: what scales the end of ``120-150k`` or ``6 to 9 lakh`` scales its beginning too."""
+    """Return both ends as they are meant: in ``120-150k`` and ``6 to 9 lakh`` the scale is that of both ends."""
     low, high = number_of(money["low"]), number_of(money["high"] or "")
     if low is None or high is None:
         return low, high
@@ -520,7 +520,7 @@ def _side(before: str, after: str, *, has_plus: bool) -> int:
 
 
 def _is_other(before: str, *, may_be_perk: bool) -> bool:
-    """Whether the words before an amount say that it is other money, after any word that says it is pay."""
+    """Return whether the words before an amount say that it is other money, after any word that says it is pay."""
     pay = max((match.end() for match in _salary_words().finditer(before)), default=0)
     if _COMPANYS_MONEY.search(before, pay):
         return True
@@ -528,12 +528,12 @@ def _is_other(before: str, *, may_be_perk: bool) -> bool:
 
 
 def _is_year(low: float, high: float | None) -> bool:
-    """Whether two bare numbers are years of the calendar."""
+    """Return whether two bare numbers are years of the calendar."""
     return 1_900 <= low <= 2_100 and (high is None or 1_900 <= high <= 2_100)
 
 
 def number_of(written: str) -> float | None:
-    """``120,000``, ``120.000``, ``94,550.00``, ``120k``, ``12,00,000``, ``12,50``, ``6 lakh``; None: no number."""
+    """Return the number in ``120,000``, ``94,550.00``, ``120k``, ``12,00,000``, ``12,50`` or ``6 lakh``; None: none."""
     match = _WRITTEN.search(written)
     if match is None:
         return None
@@ -569,7 +569,7 @@ def _currency(money: re.Match[str], country: str | None) -> str:
 
 
 def _factor(period: Period | None, amount: float, currency: str, *, is_range: bool) -> int:
-    """How often the amount is paid in a year, where nothing says it by its size."""
+    """Return the number of times a year that the amount is paid, by its period; without one, by its size."""
     if period is not None:
         return _TIMES[period]
     known = _CURRENCIES.get(currency, _Currency(1, _YEARLY_MIN))

@@ -1,4 +1,4 @@
-"""The parts of a listing's text: who asks, what is done, what is required, what is offered."""
+"""Parts of a listing's text: about the company, duties, requirements, offers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Section(NamedTuple):
 _HEADING_CHARACTERS_MAX = 90
 _HEADING_WORDS_MAX = 9
 _ABOUT_CHARACTERS_MAX = 3_000
-"""A company tells less of itself; a longer part has headings that were not known."""
+"""Most characters of a part about the company; a longer one has headings that are not known."""
 
 # In order: the first that is found in a heading tells its part.
 _KINDS: tuple[tuple[Part, str], ...] = (
@@ -186,7 +186,7 @@ def joined(sections: list[Section], *parts: Part) -> str:
 
 
 def _is_a_sentence(head: str) -> bool:
-    """Whether a line of more than a few words begins with a capital letter and has hardly another: a line of a list."""
+    """Return whether a line is a sentence: more than a few words, of which few but the first have a capital letter."""
     written = [word for word in head.split() if word[0].isalpha()]
     if len(written) < _SENTENCE_WORDS_MIN or _ASKING.match(head):
         return False
@@ -194,7 +194,7 @@ def _is_a_sentence(head: str) -> bool:
 
 
 def _asks(text: str) -> bool:
-    """Whether lines below a name begin with a demand: the name is that of a grade or a group of demands."""
+    """Return whether lines below a name begin with a demand: the name is that of a grade or a group of demands."""
     return _DEMAND.match(text) is not None
 
 

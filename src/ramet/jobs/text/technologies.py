@@ -88,7 +88,7 @@ _ONE_OF = re.compile(
 )
 """Words before a list: ``one of``, ``at least one of the following languages:``, ``e.g.``."""
 _DIVIDES = re.compile(r"[()\[\]\n;\u2022\u00b7|]")
-"""Between two names, what ends a group of alternatives."""
+"""Characters between two names that end a group of alternatives."""
 _AND = re.compile(r"\b(?:and|und|et|plus|with)\b|&")
 _CHOICE = re.compile(r"\b(?:or|either|one of|any of|at least one|e\.?g|for example|o|ou|oder|of|lub)\b", re.IGNORECASE)
 """One of these is in every text with alternatives."""
@@ -180,7 +180,7 @@ def _has_or(parts: list[str], row: Sequence[_Hit]) -> bool:
 
 
 def _is_enough(parts: list[str], row: Sequence[_Hit]) -> bool:
-    """Whether the words before or behind a row say that one of it is enough."""
+    """Return whether the words before or behind a row say that one of it is enough."""
     behind = "".join(parts[row[-1].last + 1 : row[-1].last + 10]).lower()
     before = "".join(parts[max(0, row[0].first - 14) : row[0].first]).lower()
     return _OR_SIMILAR.match(behind) is not None or _ONE_OF.search(before) is not None
@@ -227,7 +227,7 @@ def products_of(company: str) -> tuple[str, ...]:
 
 
 def is_technology(name: str) -> bool:
-    """Whether a name is one of a technology, however it is written."""
+    """Return whether a name is one of a technology, however it is written."""
     return " ".join(name.lower().split()) in _SPELLINGS
 
 
@@ -255,7 +255,7 @@ def _split(text: str) -> list[str]:
 
 
 def _hits(parts: list[str]) -> Iterator[_Hit]:
-    """Every name in the text, the longest at each word."""
+    """Yield every name in the text, the longest at each word."""
     names = _FIRST_WORDS
     words = parts[1::2]
     last = -1
@@ -273,7 +273,7 @@ def _hits(parts: list[str]) -> Iterator[_Hit]:
 
 
 def _stands_at(parts: list[str], written: list[str], word: int, name: _Name) -> bool:
-    """Whether a name begins at a word, in the way that its mark asks for."""
+    """Return whether a name begins at a word, in the way that its mark asks for."""
     words = len(name.tail)
     place = 2 * word + 1
     if words:
@@ -291,7 +291,7 @@ def _stands_at(parts: list[str], written: list[str], word: int, name: _Name) -> 
 
 
 def _is_meant(parts: list[str], hit: _Hit) -> bool:
-    """Whether the words beside it tell that a word of every day is meant as a technology here."""
+    """Return whether the words beside it tell that a word of every day is meant as a technology here."""
     if _is_part(parts, hit):
         return False
     if parts[hit.first - 1] == " " and hit.first > 1:
@@ -304,12 +304,12 @@ def _is_meant(parts: list[str], hit: _Hit) -> bool:
 
 
 def _is_company(parts: list[str], hit: _Hit) -> bool:
-    """Whether a name is that of a person's company: an office or a founder is behind it."""
+    """Return whether a name is that of a person's company: an office or a founder is behind it."""
     return parts[hit.last + 1] == " " and hit.last + 2 < len(parts) and parts[hit.last + 2].lower() in _OFFICES
 
 
 def _mean_rows(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
-    """Take names that are words of every day for meant where they stand in a row, or two with a slash between."""
+    """Mark names that are words of every day as meant where they are in a row, or two with a slash between."""
     begin = 0
     for end in range(1, len(hits) + 1):
         if end < len(hits) and _is_list(parts, hits[end - 1], hits[end]):
@@ -323,21 +323,21 @@ def _mean_rows(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
 
 
 def _is_slashed(parts: list[str], row: list[_Hit]) -> bool:
-    """Whether two names stand with nothing but a slash between, and are no single letters (``Node/Express``)."""
+    """Return whether two names have nothing but a slash between, and are not single letters (``Node/Express``)."""
     if len(row) != 2 or parts[row[0].last + 1 : row[1].first] != ["/"]:
         return False
     return all(len(parts[hit.first]) > 2 for hit in row)
 
 
 def _is_example(parts: list[str], row: list[_Hit]) -> bool:
-    """Whether names stand as examples: ``database tools such as (Jama)``, ``technologies (e.g. Hive, Spark)``."""
+    """Return whether names are examples: ``database tools such as (Jama)``, ``technologies (e.g. Hive, Spark)``."""
     if any(len(parts[hit.first]) < 3 for hit in row):
         return False
     return _EXAMPLES.search("".join(parts[max(0, row[0].first - 16) : row[0].first])) is not None
 
 
 def _is_part(parts: list[str], hit: _Hit) -> bool:
-    """Whether it is part of another word."""
+    """Return whether it is part of another word."""
     before, after = parts[hit.first - 1], parts[hit.last + 1]
     return (before != "" and before[-1] in _JOINED) or (after != "" and after[0] in _JOINED and after[1:2] != " ")
 
@@ -353,7 +353,7 @@ def _spread(parts: list[str], hits: list[_Hit], meant: list[bool]) -> None:
 
 
 def _is_list(parts: list[str], one: _Hit, other: _Hit) -> bool:
-    """Whether two names stand side by side in a list, with at most a conjunction between them."""
+    """Return whether two names are side by side in a list, with at most a conjunction between them."""
     between = parts[one.last + 1 : other.first]
     if len(between) == 1:
         return between[0] != " " and _LIST.fullmatch(between[0]) is not None
@@ -413,7 +413,7 @@ class _Begun:
             longer.extend(self._alone)
 
     def at(self, second: str) -> list[_Name]:
-        """Names that can stand there, longest first, by the word that follows in lower case."""
+        """Return the names that can begin there, longest first, by the word that follows in lower case."""
         return self._by_second.get(second, self._alone)
 
 
