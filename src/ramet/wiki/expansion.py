@@ -58,16 +58,16 @@ from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.titles import key_of
 
 CONCURRENCY = 32
-"""Handlers at once."""
+"""Most handlers at once."""
 FRONTIER_MAX = 1_000_000
-"""Look at this many titles, at most, to see whether a run can go on."""
+"""Most titles that are looked at to see whether a run can go on."""
 START_WAIT_SECONDS_MAX = 600.0
 """Most seconds, together, that a start waits for a server that names the time to come back."""
 WATCH_SECONDS = 0.25
-"""Between two looks at how far the run is."""
+"""Seconds between two looks at how far the run is."""
 
 Begin = Callable[[Client, Run], Awaitable[bool]]
-"""Begins another pass of a run that has ended; False when there is nothing for one."""
+"""Function that begins another pass of a run that has ended; False when there is nothing for one."""
 
 
 class View(Protocol):
@@ -134,9 +134,9 @@ async def _watch(client: Client, run: Run, view: View) -> None:
 
 
 LOOK_SECONDS = 0.25
-"""Between two looks at whether a graph is free."""
+"""Seconds between two looks at whether a graph is free."""
 ORPHAN_SECONDS = 5.0
-"""How long the handlers of a killed worker may take to end."""
+"""Most seconds that the handlers of a killed worker may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ pause = asyncio.sleep
 
 
 async def _resolve(source: ArticleSource, seeds: Sequence[str]) -> dict[str, str]:
-    """Display titles of the seeds by key."""
+    """Return the display titles of the seeds by key."""
     titles, site = {}, await source.site()
     for seed in seeds:
         title = await source.resolve(seed)
@@ -290,7 +290,7 @@ async def graph_for_us(settings: RunSettings, embedder: Embedder | None) -> Asyn
 
 
 def _fits(path: Path, embedder: Embedder | None, language: str) -> bool:
-    """Whether a graph can be written: it is not there yet, or free and of this model. False while another writes it."""
+    """Return whether a graph can be written: it is missing, or free and of this model. False while it is written."""
     if path.exists():
         model_id, dimension = (NO_MODEL, 0) if embedder is None else (embedder.model_id, embedder.dimension)
         try:

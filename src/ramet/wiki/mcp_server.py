@@ -104,7 +104,7 @@ def make_server(graph: GraphReader) -> MCPServer:
 
 
 class GraphTools:
-    """The tools; their docstrings and types are what a model is given of them."""
+    """The tools; a model gets their docstrings and types."""
 
     def __init__(self, graph: GraphReader) -> None:
         """Ask `graph`."""
@@ -162,7 +162,7 @@ class GraphTools:
 
 
 def part_of(sections: Sequence[GraphSection], start: int) -> ReadText:
-    """Return what one call of `read` returns: the texts from character `start` on, up to `READ_CHARACTERS`."""
+    """Return the result of one call of `read`: the texts from character `start` on, up to `READ_CHARACTERS`."""
     read: list[ReadSection] = []
     room, position = READ_CHARACTERS, 0
     for section in sections:

@@ -1,4 +1,4 @@
-"""Read the states, retries and times of a run's titles at one moment: what belongs on the nodes of its graph.
+"""States, retries and times of a run's titles at one moment, for the nodes of its graph.
 
 A graph holds what was loaded and no time, so that two runs of one wiki end in equal graphs. Questions about
 states are answered from the run's own rows and tasks instead, which are never behind.
@@ -24,9 +24,9 @@ class NodeState(NamedTuple):
     retry_count: int
     """Attempts beyond the first, of the stages that reached its end or failed."""
     claimed_at: float | None
-    """When the claim began under which it is in work, or when its page had come; None before its first claim."""
+    """Time when its present claim began, or when its page had come; None before its first claim."""
     processed_at: float | None
-    """When its links were drawn, or it was loaded, or had failed; None before."""
+    """Time when its links were drawn, or it was loaded, or had failed; None before."""
 
 
 class _Work(NamedTuple):

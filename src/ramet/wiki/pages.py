@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Markup(StrEnum):
-    """How a page's text is written."""
+    """Form of a page's text."""
 
     WIKITEXT = "wikitext"
     PLAIN = "plain"
@@ -16,7 +16,7 @@ class Markup(StrEnum):
 
 
 class RefusalReason(StrEnum):
-    """Why a title leads to no article. Another try gives the same one."""
+    """Reason why a title leads to no article. Another try gives the same one."""
 
     NOT_FOUND = "not_found"
     INVALID_TITLE = "invalid_title"
@@ -32,7 +32,7 @@ class RefusalReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why there is no article. `detail` is one line for a person, which names the title."""
+    """Reason why there is no article. `detail` is one line for a person, which names the title."""
 
     reason: RefusalReason
     detail: str

@@ -169,7 +169,7 @@ def cited_in(text: str) -> set[int]:
 
 
 class CitationCheck:
-    """Judges the answers to one question: the first has to cite right, of the second wrong citations are dropped."""
+    """Check of the answers to one question: the first must cite right, of the second wrong citations are dropped."""
 
     def __init__(self, passages: int) -> None:
         """Check citations of passages numbered from 1 to `passages`."""

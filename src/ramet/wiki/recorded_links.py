@@ -15,7 +15,7 @@ from ramet.wiki import tables
 SOURCES_PER_READ = 500
 
 Read = Callable[[str, Sequence[Any]], Awaitable[list[Any]]]
-"""Reads rows of the database: `Context.read` or `Client.read`."""
+"""Function that reads rows of the database: `Context.read` or `Client.read`."""
 
 
 class RecordedLink(NamedTuple):
@@ -36,7 +36,7 @@ def pack_targets(targets: Iterable[tuple[str, str]]) -> str:
 
 
 def unpack_targets(text: str) -> list[tuple[str, str]]:
-    """Return what `pack_targets` packed."""
+    """Return the targets that `pack_targets` packed."""
     return [(one, one) if isinstance(one, str) else (one[0], one[1]) for one in json.loads(text)]
 
 

@@ -30,7 +30,7 @@ Thing = TypeVar("Thing")
 
 
 def source_options(settings: RunSettings) -> SourceOptions:
-    """How a run's source is to be asked."""
+    """Return the options of a run's source."""
     return SourceOptions(
         user_agent=settings.user_agent,
         links=settings.links,

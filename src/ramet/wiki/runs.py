@@ -1,4 +1,4 @@
-"""Runs: what one expansion was asked to do, and how it is found again.
+"""Runs: the settings of an expansion, and how it is found again.
 
 A run is what a person started and continues; its name follows from its seeds, its source and its graph, so the same
 command finds it again. It works in passes, each a lineage of the engine: the first expands the seeds, a later one goes
@@ -33,18 +33,18 @@ ENDED_BADLY = tuple(state for state in TaskState if state.terminal and state is 
 QUEUES = FETCHING, PARSING, EMBEDDING, LOADING = ("wiki.fetch", "wiki.parse", "wiki.embed", "wiki.load")
 
 PREFIX = "wiki-"
-"""How the name of every run begins."""
+"""Beginning of the name of every run."""
 
 MAX_ARTICLES = 500
 MAX_DEPTH = 5
 ROUNDS_MAX = 30
 """Most rounds of a level. All are needed only where nearly no linked title is an article."""
 OTHERS_MIN, OTHERS_PER_ARTICLE = 200, 4
-"""Titles that a pass may look up and that turn out to be no articles."""
+"""Most titles of a pass that may turn out not to be articles: the least room, and the room for each article."""
 MAX_LINKS = 5_000
-"""Links of one page that are followed and drawn; the rest of a longer page is left out."""
+"""Most links of one page that are followed and drawn; the rest of a longer page is left out."""
 RUN_SECONDS = 7 * 86_400.0
-"""Deadline of a pass (DESIGN §8)."""
+"""Seconds until the deadline of a pass (DESIGN §8)."""
 RUNS_LISTED_MAX = 1_000
 
 _OUTSIDE_SLUG = re.compile(r"[^a-z0-9]+")
@@ -68,20 +68,20 @@ class RunSettings(BaseModel):
     disambiguation: Literal["fail", "links"] = "fail"
     """`fail`: such a page is not an article; `links`: it is loaded and its links are followed."""
     user_agent: str = ""
-    """How to reach who runs this, for the source's operators."""
+    """Contact of the person who runs this, for the source's operators."""
     private: bool = False
     """Whether the source may be on a private network: the person named it so."""
     requests_per_second: float | None = None
-    """Requests to the source, over all workers; None: as fast as three at a time answer."""
+    """Most requests a second to the source, over all workers; None: as fast as three at a time answer."""
     max_articles: int = MAX_ARTICLES
-    """Articles that the run loads, seeds included; never exceeded."""
+    """Most articles that the run loads, seeds included; never exceeded."""
     max_depth: int = MAX_DEPTH
-    """Links between a seed and the farthest article."""
+    """Most links between a seed and the farthest article."""
     max_links: int = MAX_LINKS
     text: Literal["wikitext", "rendered"] = "wikitext"
     """`wikitext`: texts are read from what people write; `rendered`: from what the wiki shows, one request each."""
     closed: bool = False
-    """Links to titles that the run has not looked up are left out of the graph."""
+    """Whether links to titles that the run has not looked up are left out of the graph."""
     skip: tuple[str, ...] = ()
     """Patterns (`*`, `?`, `[...]`) of canonical titles that are not looked up, however often they are linked."""
     language: str = ""
@@ -96,7 +96,7 @@ ADDED = ("closed", "skip", "text")
 
 
 class ArticlePayload(BaseModel):
-    """Which article a `wiki.article` task loads, and how it was found."""
+    """Article that a `wiki.article` task loads, and how it was found."""
 
     title: str
     depth: int = 0
@@ -106,11 +106,11 @@ class ArticlePayload(BaseModel):
     resource: str = ""
     """Resource of the source's requests; empty for a local source."""
     refresh: bool = False
-    """The run has the article already, and its source a newer one."""
+    """Whether the run has the article already, and its source a newer one."""
 
 
 class LevelPayload(BaseModel):
-    """Which level a `wiki.level` task closes."""
+    """Level that a `wiki.level` task closes."""
 
     level: int
     round: int = 0
@@ -118,7 +118,7 @@ class LevelPayload(BaseModel):
     after: tuple[str, int] | None = None
     """The linking article, and the place, of the last link that earlier rounds offered."""
     run: RunSettings | None = None
-    """Only the first task of a pass carries them."""
+    """Settings of the run; only the first task of a pass carries them."""
     seeds: tuple[str, ...] = ()
     """Display titles of the run's seeds, in the order of their keys; with the first task of a pass."""
     resource: str = ""
@@ -133,7 +133,7 @@ class Run:
     seeds: tuple[str, ...]
     """Titles as they are displayed, in the order of their keys."""
     settings: RunSettings
-    """Those of its newest pass."""
+    """Settings of its newest pass."""
     passes: tuple[Lineage, ...]
     """Its lineages, oldest first."""
     resource: str
@@ -151,7 +151,7 @@ class Run:
 
     @property
     def next_tracking_id(self) -> str:
-        """Of the pass after the newest."""
+        """Tracking id of the pass after the newest."""
         return tracking_id_of(self.run_id, number_of(self.newest.tracking_id) + 1)
 
 
@@ -179,7 +179,7 @@ def run_of(tracking_id: str) -> str:
 
 
 def number_of(tracking_id: str) -> int:
-    """Which pass of its run a lineage is, from 1."""
+    """Return the number of a lineage's pass in its run, from 1."""
     return int(tracking_id.partition(".")[2] or 1)
 
 
@@ -232,7 +232,7 @@ async def find_run(client: Client, run_id: str | None = None) -> Run:
 
 
 async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
-    """Return the payload of a pass's first task; None if the lineage is none of ours."""
+    """Return the payload of a pass's first task; None if the lineage is not a pass of a run."""
     # By kind, and not among the roots: a run may have thousands of seeds.
     for kind in FIRST_TASKS:
         async for task in client.all_tasks(tracking_id=tracking_id, kind=kind):
@@ -242,7 +242,7 @@ async def settings_of(client: Client, tracking_id: str) -> LevelPayload | None:
 
 
 async def is_refresh(client: Client, tracking_id: str) -> bool:
-    """Whether a pass compares what was loaded with its source."""
+    """Return whether a pass compares what was loaded with its source."""
     return bool((await client.tasks(tracking_id=tracking_id, kind=REFRESH, limit=1)).tasks)
 
 

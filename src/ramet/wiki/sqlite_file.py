@@ -18,7 +18,7 @@ from ramet.commands.errors import one_line
 from ramet.wiki.errors import WikiError
 
 BUSY_SECONDS = 30.0
-"""How long a statement waits for another connection's lock before it fails, in seconds."""
+"""Most seconds that a statement waits for another connection's lock before it fails."""
 
 HEADER = b"SQLite format 3\x00"
 """The first bytes of every SQLite file that holds something."""
@@ -144,7 +144,7 @@ class SqliteFile:
 
 
 def looks_like_sqlite(path: Path) -> bool:
-    """Whether a file begins as a SQLite file does; an unreadable one does not."""
+    """Return whether a file begins as a SQLite file does; an unreadable one does not."""
     try:
         with path.open("rb") as file:
             return file.read(len(HEADER)) == HEADER

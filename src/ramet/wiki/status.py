@@ -63,7 +63,7 @@ async def _depths(client: Client, run_id: str, titles: Sequence[str]) -> dict[st
 
 
 async def waiting_for(client: Client, tracking_ids: Sequence[str]) -> dict[str, int]:
-    """Why titles were put off, and how many: a file, model or graph that is not there, or a host's word."""
+    """Return the number of titles put off, by reason: a file, model or graph that is not there, or a host's word."""
     found: dict[str, int] = {}
     for tracking_id in tracking_ids:
         for one in await client.delays(tracking_id):
@@ -73,7 +73,7 @@ async def waiting_for(client: Client, tracking_ids: Sequence[str]) -> dict[str, 
 
 
 async def paused_hosts(client: Client, now: float) -> list[PausedHost]:
-    """Hosts that no worker asks just now."""
+    """Return the hosts that no worker asks just now."""
     found = []
     for one in await client.resources():
         if one.paused_until > now:
@@ -86,7 +86,7 @@ async def paused_hosts(client: Client, now: float) -> list[PausedHost]:
 RATE_SECONDS = 15.0
 """Seconds over which the rate of loaded articles is taken."""
 RATE_SPAN_SECONDS = 1.0
-"""Over less than that, a rate says nothing."""
+"""Least seconds over which a rate is shown."""
 CLAIMED_MAX = 1_000
 
 
@@ -113,7 +113,7 @@ class RunStatus:
     elapsed_seconds: float
     """Seconds from submission to now, or to the end, time without a worker included."""
     articles_per_second: float | None
-    """Over the last `RATE_SECONDS`; None when fewer than two articles were loaded in them."""
+    """Articles loaded a second over the last `RATE_SECONDS`; None when fewer than two articles were loaded in them."""
     eta_seconds: float | None
     """Most seconds that are left at that rate, as a run may find fewer articles than it may have; None if unknown."""
     failures: dict[str, int]
@@ -121,9 +121,9 @@ class RunStatus:
     blocks: dict[str, int]
     """Refused spawns of articles, by reason."""
     passes: tuple[Pass, ...] = ()
-    """Oldest first."""
+    """Passes of the run, oldest first."""
     stale: tuple[StaleClaim, ...] = ()
-    """Titles whose worker has fallen silent."""
+    """Titles whose worker is silent."""
     waiting: dict[str, int] = field(default_factory=dict)
     """Titles that were put off, by what is missing."""
     paused: tuple[PausedHost, ...] = ()
@@ -136,17 +136,17 @@ class RunStatus:
 
     @property
     def titles(self) -> int:
-        """How many titles the run knows, in any state."""
+        """Number of titles that the run knows, in any state."""
         return sum(self.states.values())
 
     @property
     def states(self) -> Counter[WikiState]:
-        """How many articles are in each state."""
+        """Number of articles in each state."""
         return sum((Counter(states) for states in self.depths.values()), Counter())
 
     @property
     def mean_depths(self) -> dict[WikiState, float]:
-        """The mean depth of the articles in each state that there is one in."""
+        """Mean depth of the articles in each state that has any."""
         return {
             state: sum(depth * states[state] for depth, states in self.depths.items()) / count
             for state, count in self.states.items()
@@ -155,12 +155,12 @@ class RunStatus:
 
     @property
     def queue_size(self) -> int:
-        """How many titles are known and not begun."""
+        """Number of titles that are known and not begun."""
         return self.states[WikiState.DISCOVERED]
 
     @property
     def active(self) -> int:
-        """How many are being worked on."""
+        """Number of titles in work."""
         return self.states[WikiState.CLAIMED]
 
     @property
@@ -175,17 +175,17 @@ class RunStatus:
 
     @property
     def loaded(self) -> int:
-        """How many articles are in the graph."""
+        """Number of articles in the graph."""
         return sum(self.states[state] for state in IN_GRAPH)
 
     @property
     def ended(self) -> int:
-        """How many need no loading any more: those in the graph, the failed, redirects and what a person took out."""
+        """Number of titles that are not loaded any more: in the graph, failed, redirects, and excluded by a person."""
         return self.titles - self.queue_size - self.active
 
     @property
     def expected(self) -> int:
-        """How many articles the graph may come to have: exact once the run has ended, else the most."""
+        """Number of articles that the graph may come to have: exact once the run has ended, else the most."""
         return max(self.loaded, self.run.settings.max_articles) if self.live else self.loaded
 
     @property
@@ -194,7 +194,7 @@ class RunStatus:
         return max(self.depths, default=0)
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the status for machines."""
         return {
             "run": self.run.run_id,
             "state": self.state,
@@ -282,7 +282,7 @@ async def _with_rate(client: Client, status: RunStatus, now: float) -> RunStatus
 
 
 def _project(rows: list[tuple[Any, ...]], fetching: Counter[int]) -> dict[int, dict[WikiState, int]]:
-    """Settled states by depth; of what is only discovered, some is being fetched."""
+    """Return the numbers of titles by depth and state; some of the discovered ones are being fetched."""
     depths: dict[int, dict[WikiState, int]] = {}
     for depth, state, count in sorted(rows):
         depths.setdefault(depth, dict.fromkeys(WikiState, 0))[WikiState(state)] += count

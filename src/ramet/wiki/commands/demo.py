@@ -33,11 +33,11 @@ EXPLAINED = ("done", "budget")
 """Reasons of which one block each is explained."""
 LINKING_SHOWN = 3
 TELLING_CHARACTERS = 4
-"""Titles shorter than that, as of numbers, explain little."""
+"""Least characters of a title in an explanation: shorter ones, as of numbers, explain little."""
 
 
 def demonstrate(folder: Path, data_dir: Path, database: str | None = None) -> int:
-    """Expand into `folder` and show the result; the exit status.
+    """Expand into `folder`, show the result and return the exit status.
 
     Raises:
         WikiError, StoreError: it could not begin, and why.
@@ -97,7 +97,7 @@ async def _show(client: Client, out: Console, status: RunStatus, wanted: ExpandA
 
 
 async def _explained(client: Client, run: Run) -> AsyncIterator[Text]:
-    """One stored block of each of the reasons, in words."""
+    """Yield one stored block of each of the reasons, in words."""
     for reason in EXPLAINED:
         blocks = await client.blocks(run.run_id, kind=FETCH, reason=reason)
         if not blocks:
@@ -111,7 +111,7 @@ async def _explained(client: Client, run: Run) -> AsyncIterator[Text]:
 
 
 async def _explanation_lines(client: Client, run: Run, block: Block) -> list[str]:
-    """Meaning of a reason, and the articles that link there."""
+    """Return the meaning of a reason, and the articles that link there."""
     linking = await linking_to(client.read, run_of(block.tracking_id), [block.key])
     more = " and others" if len(linking) > LINKING_SHOWN else ""
     return [

@@ -32,7 +32,7 @@ CONCURRENCY = 8
 LIKELY_OUTPUT_TOKENS = 400
 """Tokens of an answer, for the estimate: a guess, no model was measured."""
 LOOK_SECONDS = 1.0
-"""Between two looks at how far it is."""
+"""Seconds between two looks at how far it is."""
 SHOWN = 50
 
 
@@ -153,7 +153,7 @@ def _unasked(wanted: Wanted, known: set[str]) -> tuple[list[str], Bill]:
 
 
 def _all_parts(path: Path) -> Iterator[Part]:
-    """Yield what is asked about a graph, article by article: all texts together would be too large for the memory."""
+    """Yield the parts of a graph that are asked, article by article: all texts together may not fit into memory."""
     from ramet.wiki.tasks.extraction import parts_of
 
     with open_graph_reader(path) as graph:
@@ -232,7 +232,7 @@ async def _write(client: Client, wanted: Wanted, tracking_id: str | None) -> int
 def _findings(
     wanted: Wanted, answers: Mapping[str, tuple[str, str]]
 ) -> tuple[list[SectionFinding], list[tuple[Part, str]], int]:
-    """Return what answers say, the sections whose answers cannot be used with the reasons, and how many have none."""
+    """Return the findings, the sections of unusable answers with the reasons, and the number without an answer."""
     from ramet.wiki.tasks.extraction import finding_of
 
     findings: list[SectionFinding] = []
@@ -306,7 +306,7 @@ def entities_command(name: str, limit: int, graph: Path | None, database: str, a
 
 
 class _Headings:
-    """Names the sections of a graph; each article is read once, however many of its sections are named."""
+    """Headings of a graph's sections; each article is read once, however many of its sections are named."""
 
     def __init__(self, reader: Graph) -> None:
         self._reader = reader

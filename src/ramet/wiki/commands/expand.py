@@ -53,7 +53,7 @@ class ExpandArguments(NamedTuple):
     concurrency: int = CONCURRENCY
     as_json: bool = False
     brief: bool = False
-    """Leave the status out at the end: the caller shows it."""
+    """Whether the status is left out at the end, as the caller shows it."""
 
 
 async def work(wanted: ExpandArguments) -> tuple[RunStatus, int]:
@@ -111,15 +111,15 @@ class ContinueArguments(NamedTuple):
     """Arguments of a command on an existing run, as they were typed."""
 
     run: str | None
-    """None: the newest."""
+    """Name of the run; None: the newest."""
     database: str
     as_json: bool = False
     source: str | None = None
-    """A newer file that the run reads from now on; None: its own."""
+    """Newer file that the run reads from now on; None: its own."""
 
 
 Tell = Callable[[Client, Run], Awaitable[None]]
-"""Says what came of it, before the status."""
+"""Function that prints the result, before the status."""
 
 
 async def work_again(

@@ -169,7 +169,7 @@ def expand_command(seeds: tuple[str, ...], source: str, data_dir: Path, graph: P
 def status(
     *, run: str | None, watch: bool, failed: bool, limit: int, after: str | None, database: str, as_json: bool
 ) -> None:
-    """How far a run is (the newest, if none is named): articles by depth and state, rate, failures, refused links."""
+    """Show the state of a run (the newest, if none is named): articles by depth, rate, failures, refused links."""
     if (after is not None and not failed) or (watch and failed):
         raise click.UsageError("--failed lists titles once, without --watch; --after belongs to it")
 

@@ -29,7 +29,7 @@ from ramet.wiki.tasks.retry_exclude import Excluded, RetryPayload, begin_retry, 
 
 RANKS_SHOWN = 10
 _REASON = re.compile(r"[a-z]+(_[a-z]+)*")
-"""How reasons of failed titles are written: one word, which no person's own words are."""
+"""Form of reasons of failed titles: one word, which no person's own words are."""
 
 
 @click.command(short_help="Load again what has changed.")

@@ -39,7 +39,7 @@ def data_option(command: Command) -> Command:
 
 
 def graph_option(command: Command) -> Command:
-    """`--graph`, as `graph`: None for that of the newest run (`graph_of`)."""
+    """Add the option `--graph`, as `graph`: None for that of the newest run (`graph_of`)."""
     return click.option(
         "--graph",
         type=click.Path(dir_okay=False, path_type=Path),

@@ -1,4 +1,4 @@
-"""How a run looks: text made harmless, the views that follow a run, and the tables and trees of its commands.
+"""Output about a run: text made harmless, the views that follow a run, and the tables and trees of its commands.
 
 Titles and texts come from outside. Whatever could steer a terminal is shown as an escape, and nothing is read as
 markup.
@@ -54,7 +54,7 @@ RUN_STYLES = {"running": "blue", "finished": "green", "failed": "red", "cancelle
 
 
 def meanings_of_blocks(settings: RunSettings) -> dict[str, str]:
-    """Return what the guard's reasons mean for a run with these settings, in one line each."""
+    """Return the meanings of the guard's reasons for a run with these settings, a line each."""
     cap = f"the run may load {counted(settings.max_articles, 'article')} (--max-articles)"
     return {
         "in_flight": "another link of the same level came first",
@@ -195,7 +195,7 @@ def _stopping(articles: int, *, again: bool) -> str:
 
 
 def show_status(status: RunStatus, database: str | None, graph: GraphInfo | None) -> RenderableType:
-    """Everything `wiki status` tells, in at most 80 columns.
+    """Return all that `wiki status` shows, in at most 80 columns.
 
     Args:
         status: what to show.
@@ -274,7 +274,7 @@ def _vectors_line(graph: GraphInfo) -> str:
 
 
 def waits(status: RunStatus, *, now: float | None = None) -> list[str]:
-    """Return what a run waits for, a line each: hosts that pause, and what is missing."""
+    """Return the causes for which a run waits, a line each: hosts that pause, and what is missing."""
     now = time.time() if now is None else now
     paused = [
         f"{plain(one.name)} is not asked for another {span(one.until - now)}: {plain(one.reason)}"
@@ -319,7 +319,7 @@ def _reasons(reasons: dict[str, int], meaning: dict[str, str]) -> Table:
 
 
 def show_failed(failed: Sequence[FailedTitle]) -> Table:
-    """Titles that are no articles of the run, with the reason."""
+    """Return the titles that are not articles of the run, with the reason."""
     table = columns()
     table.add_column("title", overflow="fold")
     table.add_column("reason", style="red")

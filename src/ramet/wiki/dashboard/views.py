@@ -79,7 +79,7 @@ async def _run(visit: PageVisit) -> Run:
 
 
 async def run_page(visit: PageVisit) -> dict[str, Any]:
-    """Coverage of a run: titles by depth and state, what failed and what was refused, and what it waits for."""
+    """Return the coverage of a run: titles by depth and state, failures, refusals, and what it waits for."""
     from ramet.wiki.status import failed_titles, status_of
     from ramet.wiki.tables import WikiState
 
@@ -92,7 +92,7 @@ async def run_page(visit: PageVisit) -> dict[str, Any]:
 
 
 async def search_page(visit: PageVisit) -> dict[str, Any]:
-    """Sections of a run's graph with the words that were asked for, the best first."""
+    """Return the sections of a run's graph that have the words of a query, the best first."""
     from ramet.wiki.graph_access import Ranking
     from ramet.wiki.graphs.search import section_url
 

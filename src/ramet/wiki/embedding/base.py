@@ -18,17 +18,17 @@ before (tests/wiki/embedding/test_search_quality.py)."""
 
 
 class Embedder(Protocol):
-    """Makes unit vectors of texts, each depending on its text alone and not on what is embedded with it."""
+    """Maker of unit vectors of texts; each depends on its text alone and not on the others of the call."""
 
     model_id: str
-    """Names the model and the form of its weights; equal ids mean comparable vectors."""
+    """Name of the model and the form of its weights; equal ids mean comparable vectors."""
     dimension: int
     """Length of every vector."""
     semantic: bool
     """Whether nearness of vectors means nearness of meaning."""
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """One vector of `dimension` numbers and norm 1 for each text, in the same order. Thread-safe."""
+        """Return one vector of `dimension` numbers and norm 1 for each text, in the same order. Thread-safe."""
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector by which texts are searched: of many models it is that of a text like any other."""

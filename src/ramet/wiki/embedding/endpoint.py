@@ -1,4 +1,4 @@
-"""How an endpoint is named in a command, and which key goes to it."""
+"""Endpoints: their names in a command, the key that goes to each, and the calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FORM = "openai:MODEL@BASE_URL, such as openai:text-embedding-3-small@https://api
 KEY = "RAMET_EMBEDDING_KEY"
 """The environment variable whose key goes to any endpoint that is named."""
 OPENAI_KEY = "OPENAI_API_KEY"
-"""The one that goes to `OPENAI_HOST` only: it is often set for other programs."""
+"""The environment variable whose key goes to `OPENAI_HOST` only: it is often set for other programs."""
 OPENAI_HOST = "api.openai.com"
 _PATH = "/embeddings"
 
@@ -124,7 +124,7 @@ def _on_this_machine(host: str) -> bool:
 
 TRIES_MAX = 6
 TRYING_SECONDS_MAX = 60.0
-"""Tries and the waits between them; a call that has begun is not cut short by it."""
+"""Most seconds of the tries and the waits between them; a call that has begun is not cut short by it."""
 WAIT_SECONDS_MAX = 16.0
 CONNECT_SECONDS_MAX = 10.0
 CALL_SECONDS_MAX = 60.0
@@ -137,7 +137,7 @@ FAULT_BYTES_MAX = 1 << 16
 FAULT_CHARACTERS_MAX = 200
 """Most characters that are repeated of an endpoint's words about a fault."""
 BUSY_SECONDS = (5.0, 300.0)
-"""How long an endpoint is left alone that is busy and does not say for how long: first, and at most."""
+"""Seconds that an endpoint is left alone that is busy and does not say for how long: first, and at most."""
 RETRY_AFTER_SECONDS_MAX = 3_600.0
 
 _TOO_MUCH = frozenset({400, 413, 422})
@@ -163,7 +163,7 @@ class EmbedderRateLimited(RetryAfter, WikiError):
 
 
 class Caller:
-    """Posts JSON to one endpoint, and tries again where that can help. Thread-safe.
+    """Client that posts JSON to one endpoint, and tries again where that can help. Thread-safe.
 
     It follows no redirect, uses no proxy and reads no credentials from files: the key goes to the endpoint that was
     named and nowhere else.
@@ -300,13 +300,13 @@ def _fault(content: bytes, key: str) -> tuple[str, str]:
 
 
 TEXTS_MAX = 64
-"""Texts in one call, at first; fewer once a call took too long."""
+"""Most texts in one call, at first; fewer once a call took too long."""
 CHARACTERS_MAX = 128_000
-"""Characters in one call, padding included: some 32,000 tokens of English. A longer text is alone."""
+"""Most characters in one call, padding included: some 32,000 tokens of English. A longer text is alone."""
 TEXT_CHARACTERS_MAX = 24_000
 """Most characters of one text; the rest is ignored. Models read 512 to 8,192 tokens."""
 TEXT_CHARACTERS_MIN = 500
-"""A text that the endpoint finds too long is cut in halves, down to this."""
+"""Least characters to which a text that the endpoint finds too long is halved."""
 DIMENSION_MAX = 16_384
 
 _PROBE = "dimension"

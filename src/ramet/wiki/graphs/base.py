@@ -1,4 +1,4 @@
-"""The graph of loaded articles: what a graph store must offer, whatever database is behind it.
+"""Graph of loaded articles: the interface of a graph store in any database.
 
 Node labels Article, Section, Category and Alias; edges HAS_SECTION, IN_CATEGORY, LINKS_TO and ALIAS_OF. Task state
 does not live here: the graph is written first and the state after, every write can be repeated without effect
@@ -72,7 +72,7 @@ class GraphAlias:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """How much a graph holds. `articles` counts loaded ones, `discovered` those known only from links."""
+    """Counts of a graph. `articles` counts loaded ones, `discovered` those known only from links."""
 
     articles: int
     discovered: int
@@ -122,7 +122,7 @@ class FoundPassage(NamedTuple):
     """Position of the section in its article, from 0."""
     start: int
     end: int
-    """The passage is from `start` to `end` in the section's text."""
+    """End of the passage, which begins at `start`, in the section's text."""
 
 
 class GraphPassage(NamedTuple):
@@ -154,7 +154,7 @@ class GraphSection:
 
 
 class Direction(StrEnum):
-    """Which way links are followed."""
+    """Direction in which links are followed."""
 
     OUT = "out"
     IN = "in"
@@ -196,7 +196,7 @@ class GraphNode:
 
     label: str
     node_id: str
-    """Unique over all labels: `Article:Ollo Island`."""
+    """Id that is unique over all labels: `Article:Ollo Island`."""
     properties: Mapping[str, str | int | float | bool]
 
 
@@ -218,7 +218,7 @@ class GraphStore(Protocol):
     """
 
     model_id: str
-    """Which model its vectors come from; fixed when the graph is made."""
+    """Id of the model of its vectors; fixed when the graph is made."""
     dimension: int
     """Length of its vectors; 0 for a graph without vectors, whose `model_id` is `NO_MODEL`."""
 
@@ -298,7 +298,7 @@ class GraphStore(Protocol):
         """
 
     def entities(self, entity_key: str | None = None) -> Iterator[Entity]:
-        """Every entity that sections name, by key; or the one of a key."""
+        """Yield every entity that sections name, by key; or the one of a key."""
 
     def relations(self, entity_key: str | None = None) -> list[Relation]:
         """Return the relations from and to an entity, or all, in a fixed order."""
@@ -307,13 +307,13 @@ class GraphStore(Protocol):
         """Return the canonical title of every article, loaded or not."""
 
     def links(self) -> Iterator[tuple[str, str]]:
-        """Every link, as the canonical titles of the article that has it and of its target, in any order."""
+        """Yield every link, as the canonical titles of the article that has it and of its target, in any order."""
 
     def revisions(self, keys: Collection[str]) -> dict[str, str]:
         """Return the revision of each of these articles that is loaded."""
 
     def counts(self) -> GraphCounts:
-        """How much the graph holds."""
+        """Return the counts of the graph."""
 
     def find(self, title_key: str) -> Neighbor | None:
         """Return the article of this canonical title, or the one that it is an alias of, at distance 0."""
@@ -324,7 +324,7 @@ class GraphStore(Protocol):
     def neighbors(
         self, title_key: str, *, direction: Direction, depth: int, limit: int, by_rank: bool = False
     ) -> list[Neighbor]:
-        """Articles within `depth` links, nearest first, then by canonical title; each once, without the article itself.
+        """Return the other articles within `depth` links, nearest first, then by canonical title; each once.
 
         `title_key` is an article's, not an alias's. With `by_rank`, those of the highest PageRank first.
         """
@@ -349,7 +349,7 @@ class GraphStore(Protocol):
         """
 
     def unindexed_vectors(self) -> int:
-        """Return how many vectors `search` compares one by one although they are many; 0 where it need not."""
+        """Return the number of vectors if `search` compares them one by one although they are many; else 0."""
 
     def search_words(self, text: str, *, limit: int, among: Collection[str] | None = None) -> list[FoundPassage]:
         """Return the sections with the passages that fit the words of `text` best (BM25), as `search` orders them.
@@ -361,19 +361,19 @@ class GraphStore(Protocol):
         """Return the hits with their texts, without those that left the graph. At most `limit`; None: all."""
 
     def nodes(self) -> Iterator[GraphNode]:
-        """Every node, articles first, in a fixed order, without holding all of them in memory."""
+        """Yield every node, articles first, in a fixed order, without holding all of them in memory."""
 
     def edges(self) -> Iterator[GraphEdge]:
-        """Every edge, in a fixed order, without holding all of them in memory."""
+        """Yield every edge, in a fixed order, without holding all of them in memory."""
 
     def passages(self) -> Iterator[GraphPassage]:
-        """Every passage of the index, by canonical title and place, without holding all of them in memory.
+        """Yield every passage of the index, by canonical title and place, without holding all of them in memory.
 
         It may have some of a section that the graph lacks, after a crash.
         """
 
     def dump(self) -> list[str]:
-        """Every node and edge, one line each, sorted: equal graphs have equal dumps.
+        """Return every node and edge, one line each, sorted: equal graphs have equal dumps.
 
         A vector appears as a hash of its values rounded to `DIGITS_COMPARED` places.
         """
@@ -393,11 +393,11 @@ ADDED_PROPERTIES = {
 """Properties that an article has only where they are known, with the value of an unknown one. A graph of an earlier
 release has no columns for them before it is written to, or ranked."""
 FACTS = ("infobox", "latitude", "longitude", "wikidata")
-"""Those of them that come from the page."""
+"""Added properties that come from the page."""
 
 
 def added_properties(values: Iterable[Any]) -> dict[str, Any]:
-    """`ADDED_PROPERTIES` by name, from their values; what is not known is left out."""
+    """Return `ADDED_PROPERTIES` by name, from their values; unknown ones are left out."""
     return {name: value for name, value in zip(ADDED_PROPERTIES, values, strict=True) if value not in (None, "")}
 
 

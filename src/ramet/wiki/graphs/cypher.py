@@ -75,7 +75,7 @@ class CypherResult(NamedTuple):
     rows: list[list[Any]]
     """Rows of the result, at most `limit`."""
     more: bool
-    """True when there are further rows."""
+    """Whether there are further rows."""
 
 
 def check_query(text: str) -> str:

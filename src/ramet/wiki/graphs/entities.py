@@ -149,7 +149,7 @@ class EntityIndex:
         return entities, relations
 
     def entities(self, entity_key: str | None = None) -> Iterator[Entity]:
-        """Every entity, by key; or that of a key, if there is one."""
+        """Yield every entity, by key; or that of a key, if there is one."""
         held: list[Mention] = []
         for one in self._mentions(entity_key):
             if held and held[0].entity_key != one.entity_key:
@@ -200,12 +200,12 @@ def _most(values: Iterable[str]) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return what equal names have in common: the case of letters, spaces and ways of writing accents do not count."""
+    """Return the key of equal names: the case of letters, spaces and ways of writing accents do not count."""
     return unicodedata.normalize("NFC", " ".join(unicodedata.normalize("NFC", name).split()).casefold())
 
 
 def merge(findings: Iterable[SectionFinding], articles: Mapping[str, str]) -> tuple[list[Mention], list[Relation]]:
-    """Return who is who over all sections, whatever order they come in.
+    """Return the mentions of entities and the relations of all sections; the order of these does not count.
 
     Equal names are one entity. A name that is an alias of another entity is that entity; a mere alias that two entities
     share ("the king") makes them one no more than an alias that is the name of two articles would.

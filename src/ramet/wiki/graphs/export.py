@@ -53,7 +53,7 @@ EDGE_PROPERTIES = ("kind", "section")
 
 
 class ExportFormat(StrEnum):
-    """How a graph is written."""
+    """Format of an export."""
 
     GRAPHML = "graphml"
     JSONL = "jsonl"

@@ -52,7 +52,7 @@ def cut(items: Sequence[_Item], size_of: Callable[[_Item], int], most: int) -> I
 
 
 def article_bytes(item: EmbeddedArticle) -> int:
-    """About how many bytes an article's text and vectors are."""
+    """Return about how many bytes an article's text and vectors are."""
     return sum(len(section.text) for section in item.article.sections) + sum(
         len(vector) * _BYTES_PER_NUMBER for vector in item.vectors
     )
@@ -112,7 +112,7 @@ LINKS_PER_TRANSACTION = 2_000
 RANKS_PER_STATEMENT = 2_000
 
 BYTES_PER_TRANSACTION = 16 * 1024 * 1024
-"""Text and vectors that one transaction writes, about and at most, in bytes: it must find room in memory several times.
+"""Most bytes of text and vectors, about, that one transaction writes: it must find room in memory several times.
 A single article may be larger."""
 
 BYTES_PER_STATEMENT = 1024 * 1024
@@ -454,7 +454,7 @@ def _read_info(file: LadybugFile) -> dict[str, str]:
 
 
 def index_path(path: Path) -> Path:
-    """Return where the index of passages of the graph at `path` is."""
+    """Return the path of the index of passages of the graph at `path`."""
     return path.with_name(f"{path.name}.passages")
 
 

@@ -28,7 +28,7 @@ LOG_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of log at which a writer folds it into the file. A reader replays the log when it opens."""
 
 THREADS_MAX = 2
-"""Threads that one query may use."""
+"""Most threads that one query may use."""
 
 
 class LadybugFile:
@@ -89,7 +89,7 @@ class LadybugFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Everything written inside is committed together, or not at all if an exception leaves the block.
+        """Commit all that is written inside together, or nothing if an exception leaves the block.
 
         Raises:
             GraphError: the database refused a statement or the commit.

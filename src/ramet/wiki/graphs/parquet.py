@@ -14,7 +14,7 @@ from ramet.wiki.graphs.base import GraphStore
 
 FILES = ("nodes.parquet", "edges.parquet", "passages.parquet")
 GROUP_ROWS = 10_000
-"""Rows that are written together, at most."""
+"""Most rows that are written together."""
 COMPRESSION = "zstd"
 
 

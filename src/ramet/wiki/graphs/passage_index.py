@@ -31,9 +31,9 @@ from ramet.wiki.sqlite_file import SqliteFile
 from ramet.wiki.wikitext.site import is_english
 
 TITLE_WEIGHT, HEADING_WEIGHT, TEXT_WEIGHT = 5.0, 3.0, 1.0
-"""A word in a title says more of what a passage is about than one in its text."""
+"""Weights of a word by its place: one in a title says more about a passage than one in its text."""
 TERMS_MAX = 64
-"""Words of a query that are looked for."""
+"""Most words of a query that are looked for."""
 CANDIDATES_MIN, CANDIDATES_PER_PASSAGE = 64, 2
 """Candidates of a vector index that are compared exactly: the least number, and the number a wanted passage."""
 PASSAGES_PER_SECTION = 4
@@ -166,7 +166,7 @@ class PassageIndex:
         return _by_section(ranked, limit)
 
     def _among_candidates(self, index: VectorIndex, vector: Vector, count: int) -> dict[int, float]:
-        """Return what `nearest` does, of what an index finds and is still there."""
+        """Return the nearest of the candidates of an index that are still there, as `nearest` does."""
         asked = max(CANDIDATES_MIN, CANDIDATES_PER_PASSAGE * count)
         while True:
             numbers = json.dumps(index.nearest(vector, asked))

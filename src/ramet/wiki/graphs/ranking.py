@@ -12,7 +12,7 @@ from operator import mul
 from typing import Any
 
 DIGITS_RANKED = 6
-"""Decimal places of a cosine that count: beyond them, equal vectors may differ by where they stand in a batch."""
+"""Decimal places of a cosine that count: beyond them, equal vectors may differ by their place in a batch."""
 
 VECTORS_AT_ONCE = 4_096
 """Vectors that numpy looks at together."""

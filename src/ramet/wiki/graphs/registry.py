@@ -1,4 +1,4 @@
-"""Which database a graph is kept in."""
+"""Databases of graphs, by the file."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def reopen_writer(path: Path) -> Graph:
 
 
 def graph_is_there(path: Path) -> bool:
-    """Whether there is a file at `path`; whether it is a graph, opening it tells."""
+    """Return whether there is a file at `path`; only opening it shows whether it is a graph."""
     return path.exists()
 
 

@@ -16,17 +16,17 @@ from ramet.wiki.graphs.graph_file import check_model
 from ramet.wiki.graphs.registry import open_graph_reader
 
 LINKED_MAX = 1_000
-"""Articles that are looked into for one hit, at most, when its links are followed."""
+"""Most articles that are looked into for one hit when its links are followed."""
 
 FUSED = 100
-"""Sections of each ranking that are looked at where two become one."""
+"""Least sections of each ranking that are looked at where two become one."""
 
 SECTIONS_PER_ARTICLE_GUESS = 20
 """Sections that are ranked for each linked article, of which its best is shown."""
 
 
 class Ranking(StrEnum):
-    """Find sections by the words of a query, by its meaning, or by both."""
+    """Ranking of sections: by the words of a query, by its meaning, or by both."""
 
     BOTH = "both"
     """The words of the query and its meaning."""
@@ -125,7 +125,7 @@ class QueryModel:
     """The model of a graph's vectors, opened when a query needs it."""
 
     def __init__(self, path: Path, spec: str | None, data_dir: Path) -> None:
-        """`spec` names the model, as `open_embedder` takes it; None for one that comes with ramet."""
+        """Take the model that `spec` names, as `open_embedder` does; None for one that comes with ramet."""
         self._path = path
         self._spec = spec
         self._data_dir = data_dir
@@ -156,7 +156,7 @@ class QueryModel:
 
 
 def ranked(graph: GraphStore, text: str, model: QueryModel, ranking: Ranking) -> Ask:
-    """Return what finds the sections of a graph that fit a text, by words alone where the graph has no vectors.
+    """Return the function that finds the sections that fit a text, by words alone where the graph has no vectors.
 
     Raises:
         GraphError: the graph has no vectors, and they were asked for.

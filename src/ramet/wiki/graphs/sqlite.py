@@ -250,7 +250,7 @@ class SqliteGraph(SqliteReading):
         self.close()
 
     def _numbers(self, keys: Iterable[str]) -> list[tuple[Any, ...]]:
-        """(key, number, loaded, depth) of those of these articles that the graph has."""
+        """Return (key, number, loaded, depth) of those of these articles that the graph has."""
         return self._file.rows(_NUMBERS, [json.dumps(list(dict.fromkeys(keys)))])
 
     def _draw(self, links: Sequence[GraphLink]) -> None:

@@ -16,7 +16,7 @@ _WAYS = {Direction.OUT: (Direction.OUT,), Direction.IN: (Direction.IN,), Directi
 def walk(
     start: str, adjacent: Callable[[str, Direction], Iterable[str]], *, direction: Direction, depth: int, limit: int
 ) -> list[tuple[int, str]]:
-    """(distance, key) of what lies within `depth` links of `start`, level by level, each level by key, `limit` at most.
+    """Return (distance, key) of at most `limit` nodes within `depth` links of `start`, by level and key.
 
     `adjacent` gives the keys one link away, `OUT` or `IN`. No level is looked into once there are enough.
     """
@@ -41,7 +41,7 @@ def ranked_first(
 
 
 def resolved(aliases: Sequence[GraphAlias]) -> dict[str, tuple[str, str]]:
-    """Canonical title of every alias -> its display title and the key that it leads to at last.
+    """Return canonical title of every alias -> its display title and the key that it finally leads to.
 
     Of two of the same key the later counts. One that leads back to itself is left out.
     """

@@ -26,9 +26,9 @@ MODULE = "usearch"
 INDEXED_FROM = 50_000
 """Vectors from which on an index is made: of fewer, all are compared within a fraction of a second."""
 CONNECTIVITY, EXPANSION_ADD, EXPANSION_SEARCH = 16, 128, 128
-"""Neighbours of a vector in the index, and how many are looked at when one is put in, or looked for."""
+"""Neighbours of a vector in the index, and vectors that are looked at when one is added, or searched for."""
 OPEN_MAX = 4
-"""Indexes that a process keeps open."""
+"""Most indexes that a process keeps open."""
 
 
 class VectorIndex:
@@ -39,7 +39,7 @@ class VectorIndex:
         self._index = index
 
     def __len__(self) -> int:
-        """Return how many vectors it has, deleted ones included."""
+        """Return the number of vectors, deleted ones included."""
         return len(self._index)
 
     def nearest(self, vector: Sequence[float], count: int) -> list[int]:
@@ -55,7 +55,7 @@ def index_is_possible() -> bool:
 
 
 def index_file(path: Path, version: str) -> Path:
-    """Return where the index of that version of the vectors in the file `path` is."""
+    """Return the path of the index of that version of the vectors in the file `path`."""
     return path.with_name(f"{path.name}.vectors-{version}")
 
 
@@ -113,7 +113,7 @@ def write_index(path: Path, version: str, dimension: int, vectors: Iterable[Pack
 
 
 def remove_indexes(path: Path, *, but: Path | None = None) -> None:
-    """Remove the indexes of the vectors in `path`, but one; what cannot be removed stays, and is never opened."""
+    """Remove the indexes of the vectors in `path`, but one; one that cannot be removed stays, and is never opened."""
     for other in path.parent.glob(f"{_escaped(path.name)}.vectors-*"):
         if other != but:
             with suppress(OSError):

@@ -10,12 +10,12 @@ from ramet.wiki.pages import Page, Refusal
 from ramet.wiki.wikitext.site import Site
 
 TITLES_MAX = 50
-"""Titles in one call of a source, at most: what MediaWiki's API takes."""
+"""Most titles in one call of a source, as MediaWiki's API takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How a source is to be asked; a local one has no use for most of it.
+    """Options of requests to a source; a local one ignores most of them.
 
     Attributes:
         user_agent: who asks, with an address or page where they can be reached; empty: only the program is named.
@@ -50,7 +50,7 @@ class ArticleSource(Protocol):
         """Return the wiki's rules for titles."""
 
     async def pages(self, titles: Sequence[str]) -> Mapping[str, Page | Refusal | Exception]:
-        """Return what each of at most `TITLES_MAX` titles leads to, by the title as it was given.
+        """Return the page or refusal of each of at most `TITLES_MAX` titles, by the title as it was given.
 
         An exception in the place of a page is a fault of this title alone that may pass.
 
@@ -69,7 +69,7 @@ class ArticleSource(Protocol):
         """
 
     async def absent(self, keys: Sequence[str]) -> Collection[str]:
-        """Return those of these canonical titles that the source knows not to have, without asking anybody."""
+        """Return those of these canonical titles that the source knows not to have, without a request."""
 
     async def resolve(self, title: str) -> str | None:
         """Return the display title of the article that `title` leads to, redirects followed; None if there is none.
@@ -79,7 +79,7 @@ class ArticleSource(Protocol):
         """
 
     async def suggest(self, title: str) -> tuple[str, ...]:
-        """Up to three titles that look like `title`; may be empty."""
+        """Return up to three titles that look like `title`; may be empty."""
 
     async def close(self) -> None:
         """Release what is open; further calls do nothing."""

@@ -18,16 +18,16 @@ from ramet.commands.extras import import_extra
 from ramet.wiki.errors import WIKI_EXTRA, SourceError
 
 Progress = Callable[[str], None]
-"""Called with one line for a person."""
+"""Function that gets one line for a person."""
 
 UNFOLDED_TIMES_MAX = 200
-"""How many times its packed size a file may unfold to. Texts reach 30; what reaches more is made to do harm."""
+"""Most times its packed size that a file may unfold to. Texts reach 30; a larger ratio is an attack."""
 
 UNFOLDED_FREE_BYTES = 64 * 1024 * 1024
 """Bytes that may be unfolded before the ratio counts."""
 
 LINE_BYTES_MAX = 160_000_000
-"""Bytes of one line of JSON, at most. A page that fits into it is refused by itself if it is too large."""
+"""Most bytes of one line of JSON. A page that fits into it is refused by itself if it is too large."""
 
 MEMORY_BYTES_MAX = 256 * 1024 * 1024
 """Memory limit of unpacking xz; `xz -9` needs a quarter. Zstandard's own limit is the half."""
@@ -116,7 +116,7 @@ class PackedFile:
         return self._bounded(lambda: self._stream.read(size))
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Each line with its number, from 1.
+        """Yield each line with its number, from 1.
 
         Raises:
             SourceError: as `read`, and for a line that is too long.

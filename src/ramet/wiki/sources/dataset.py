@@ -20,7 +20,7 @@ from ramet.commands.errors import one_line
 from ramet.wiki.errors import DatasetError
 
 DOWNLOAD_SECONDS_MAX = 180.0
-"""How long one download may take before it is given up, in seconds."""
+"""Most seconds that one download may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class WheelMember:
 
     @property
     def wheel_prefix(self) -> str:
-        """How the file name of this wheel begins: the format folds dashes and dots into underscores."""
+        """Beginning of this wheel's file name: the format folds dashes and dots into underscores."""
         folded = self.distribution.replace("-", "_").replace(".", "_").lower()
         return f"{folded}-{self.version}-"
 

@@ -18,7 +18,7 @@ from ramet.wiki.sources.site_notes import SiteNotes, namespaces_with_canonical
 from ramet.wiki.wikitext.site import Site, language_code
 
 DEPTH_MAX = 20
-"""Elements within each other, at most; an export has six."""
+"""Most elements within each other; an export has six."""
 
 _VALUE_BYTES_MAX = 100_000
 _NUMBER_DIGITS_MAX = 18
@@ -63,11 +63,11 @@ class DumpPage:
 
 
 class DumpElements:
-    """Takes an export's elements from the parser; hands over each page at its end."""
+    """Receiver of an export's elements from the parser; hands over each page at its end."""
 
     def __init__(self, on_page: Callable[[DumpPage], None]) -> None:
         self.events = 0
-        """How many beginnings, ends and stretches of text there were."""
+        """Number of beginnings, ends and stretches of text so far."""
         self._on_page = on_page
         self._paths = [""]
         self._parts: list[str] = []
@@ -267,7 +267,7 @@ def _article_url(base: str) -> str:
 
 _PIECE_BYTES = 256 * 1024
 _SILENT_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes in which nothing begins or ends, at most: the parser keeps what it cannot yet tell."""
+"""Most bytes in which no element begins or ends: the parser keeps them in memory."""
 
 
 def open_dump(path: Path, data_dir: Path, progress: Progress | None = None) -> PageFileSource:
@@ -289,7 +289,7 @@ def open_dump(path: Path, data_dir: Path, progress: Progress | None = None) -> P
 
 
 class _DumpReader:
-    """Reads one dump into a page file."""
+    """Reader of one dump into a page file."""
 
     def __init__(self, path: Path, writer: PageWriter, shares: ReadProgress) -> None:
         self._path = path

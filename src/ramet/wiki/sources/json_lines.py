@@ -27,7 +27,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER_MAX = 2**63 - 1
 
 Add = Callable[[dict[str, Any], int, str], None]
-"""Adds a line's page: its fields, its number, and what names the line in a complaint."""
+"""Function that adds a line's page: its fields, its number, and the name of the line in an error."""
 
 
 def open_json_lines(path: Path, data_dir: Path, progress: Progress | None = None) -> PageFileSource:
@@ -71,7 +71,7 @@ def _read(path: Path, writer: PageWriter, shares: ReadProgress) -> Site:
 
 
 class _PlainLines:
-    """Adds plain articles, whose titles are no wiki's."""
+    """Reader of plain articles, whose titles do not follow a wiki's rules."""
 
     def __init__(self, writer: PageWriter) -> None:
         self._writer = writer
@@ -114,7 +114,7 @@ class _PlainLines:
 
 
 class _WikiLines:
-    """Adds pages of a wiki."""
+    """Reader of pages of a wiki."""
 
     def __init__(self, writer: PageWriter, name: str) -> None:
         self._writer = writer

@@ -29,11 +29,11 @@ from ramet.wiki.sources.mediawiki_site import attribution_of, knows_disambiguati
 from ramet.wiki.wikitext.site import Site
 
 HOPS_MAX = 10
-"""Calls that a chain of redirects may take, where the wiki follows only one of them a call."""
+"""Most calls that a chain of redirects may take, where the wiki follows only one of them a call."""
 TRIES_DIVIDED = 2
-"""Tries of a call for a part of a batch whose whole was tried often enough."""
+"""Most tries of a call for a part of a batch whose whole was tried often enough."""
 FAILURES_MAX = 8
-"""Calls for parts of a batch that fail after each other: then it is not a title's fault. One of 50 takes six."""
+"""Failed calls in a row for parts of a batch that show that it is not a title's fault. One of 50 takes six."""
 BATCH_SECONDS = 240.0
 """Seconds after which no further part of a batch is asked for."""
 SUGGESTED_MAX = 3
@@ -288,7 +288,7 @@ class MediaWikiSource:
         return ended
 
     async def _divided(self, titles: list[str], parameters: Mapping[str, str]) -> dict[str, Walk | Refusal | Exception]:
-        """One call for all, or where that fails, calls for ever smaller parts.
+        """Make one call for all, or where that fails, calls for ever smaller parts.
 
         Raises:
             RetryAfter, SourceError, WebError: of any call.

@@ -33,7 +33,7 @@ _REFUSED = re.compile(
     + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     + "]"
 )
-"""The bar parts titles in a call; the others a wiki drops or replaces, so that its answer would name another title."""
+"""Characters that no title may have: a bar parts titles in a call; a wiki drops or replaces the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _titles(value: Any, *, without_namespace: bool = False) -> tuple[str, ...]:
 
 
 def _storable(text: str) -> str:
-    """Without what no database takes: JSON can spell half of a surrogate pair, and NUL."""
+    """Return a value without characters that no database takes: JSON can spell half a surrogate pair, and NUL."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 

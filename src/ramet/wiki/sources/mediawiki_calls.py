@@ -26,7 +26,7 @@ PAUSE_SECONDS = (0.5, 8.0)
 """Most seconds of the pause before the second try, and before any; the real pause is random below that."""
 RETRY_AFTER_SECONDS_MAX = 3_600.0
 BUSY_SECONDS = 5.0
-"""How long a server that is too busy and names no time is left alone; doubled each time that it says so again."""
+"""Seconds that a server that is too busy and names no time is left alone; doubled each time that it says so again."""
 ROUNDS_MAX = 500
 """Most calls of one continued query. 50 pages with 5,000 links each take as many."""
 QUERY_BYTES_MAX = 32 * 1024 * 1024
@@ -64,7 +64,7 @@ class ApiCalls:
         self._busy_count = 0
 
     async def query(self, parameters: Mapping[str, str], *, tries: int = TRIES_MAX) -> dict[str, Any]:
-        """`action=query`, continued until there is no more, merged; what it answers below `query`.
+        """Call `action=query`, continued to its end; return the merged parts below `query`.
 
         Raises:
             RetryAfter, ServerTrouble, AnswerTooLarge, SourceError: see the module; nothing is kept of what was had.
@@ -88,7 +88,7 @@ class ApiCalls:
         raise AnswerTooLarge(f"{self._host} continues an answer more than {ROUNDS_MAX} times")
 
     async def ask(self, parameters: Mapping[str, str], *, tries: int = TRIES_MAX) -> tuple[dict[str, Any], int]:
-        """One answer and its bytes; at most `tries` requests within `CALL_SECONDS`, the waits for one's turn apart.
+        """Return one answer and its bytes; at most `tries` requests within `CALL_SECONDS`, waits at the gate apart.
 
         Raises:
             RetryAfter, ServerTrouble, AnswerTooLarge, SourceError: see the module.

@@ -47,7 +47,7 @@ _CONTACT = re.compile(r"[^\s@()<>]+@[^\s@()<>]+\.[^\s@()<>]+|https?://[^\s()<>]+
 
 
 def is_wikimedia(host: str) -> bool:
-    """Whether the Wikimedia Foundation runs it, whose rules ask every client for a contact."""
+    """Return whether the Wikimedia Foundation runs it, whose rules ask every client for a contact."""
     labels = host.lower().rstrip(".").split(".")
     return ".".join(labels[-2:]) in WIKIMEDIA_DOMAINS
 
@@ -100,7 +100,7 @@ def site_of(query: Mapping[str, Any], endpoint: str) -> Site:
 
 
 def knows_disambiguation(query: Mapping[str, Any]) -> bool:
-    """Whether this wiki marks disambiguation pages by the property that most wikis mark them by."""
+    """Return whether this wiki marks disambiguation pages by the property that most wikis mark them by."""
     return any(prop.get("propname") == "disambiguation" for prop in records(query.get("pagepropnames")))
 
 
@@ -114,7 +114,7 @@ def attribution_of(query: Mapping[str, Any]) -> str:
 
 
 def web_address(address: str, endpoint: str) -> str:
-    """Return an address that the wiki states, made whole; empty if it is none of the web."""
+    """Return an address that the wiki states, made whole; empty if it is not a web address."""
     whole = joined(endpoint, address) if address else ""
     return whole if whole.startswith(("http://", "https://")) else ""
 
@@ -178,7 +178,7 @@ async def _described(calls: ApiCalls, endpoint: str) -> dict[str, Any] | None:
 
 
 def _beside(path: str) -> Iterator[str]:
-    """`api.php` in the folder of a wiki that is not at the root of its host: `/team/index.php/Main_Page`."""
+    """Return `api.php` in the folder of a wiki that is not at the root of its host: `/team/index.php/Main_Page`."""
     folder, script, _ = path.partition("/index.php")
     if script and folder:
         yield f"{folder}/{SCRIPT}"

@@ -34,7 +34,7 @@ FORMAT = "2"
 """Version of the tables, and of what is read out of a source; with another one, every page file is made again."""
 
 TEXT_BYTES_MAX = 4_000_000
-"""Bytes of one page's text, at most, twice what MediaWiki allows; of a longer one only the refusal is kept."""
+"""Most bytes of one page's text, twice what MediaWiki allows; of a longer one only the refusal is kept."""
 
 _ROWS_TOGETHER = 200
 _COMPRESSION = 1
@@ -173,7 +173,7 @@ class PageWriter:
         self.file.rows("CREATE INDEX pages_by_folded ON pages (folded)")
 
     def has_title_with(self, prefix: str) -> bool:
-        """Whether a page's title begins with `prefix`, which is casefolded, and a colon. After `sort`."""
+        """Return whether a page's title begins with `prefix`, which is casefolded, and a colon. After `sort`."""
         # The character after the colon is the semicolon.
         between = (f"{prefix}:", f"{prefix};")
         return bool(self.file.rows("SELECT 1 FROM pages WHERE folded >= ? AND folded < ? LIMIT 1", between))
@@ -209,7 +209,7 @@ class PageFile:
             raise
 
     def __len__(self) -> int:
-        """How many pages there are, redirects among them."""
+        """Return the number of pages, redirects included."""
         return int(self._facts["pages"])
 
     def fact(self, name: str) -> str:
@@ -242,14 +242,14 @@ class PageFile:
         return (title for (title,) in found)
 
     def titles_with(self, part: str, *, limit: int) -> list[str]:
-        """Display titles that hold `part`, which is casefolded; the shortest first. Looks at every title."""
+        """Return display titles that hold `part`, which is casefolded; the shortest first. Looks at every title."""
         rows = self._file.rows(
             "SELECT title FROM pages WHERE instr(folded, ?) > 0 ORDER BY length(folded), folded LIMIT ?", (part, limit)
         )
         return [title for (title,) in rows]
 
     def titles_near(self, folded: str, *, limit: int) -> list[str]:
-        """Display titles, those of about the length of `folded` first; of big files only those that begin alike."""
+        """Return display titles, those about as long as `folded` first; of big files only those that begin alike."""
         sql, bounds = "SELECT title FROM pages", []
         if len(self) > limit and folded:
             sql += " WHERE folded >= ? AND folded < ?"

@@ -1,4 +1,4 @@
-"""Finding the titles that a text mentions, all at once, by an Aho-Corasick automaton."""
+"""Pages of a page file as a source, and the titles that a text mentions, found by an Aho-Corasick automaton."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ramet.wiki.wikitext.titles import WikiTitle, read_title, redirect_target
 
 
 class TitleMatcher:
-    """Finds mentions of known titles in a text.
+    """Finder of known titles that a text mentions.
 
     A mention is the whole title, without regard to case, with no letter, digit, underscore or combining mark
     touching either end; of mentions that overlap, the one that begins first counts, and of those the longest.
@@ -78,17 +78,17 @@ def _in_word(character: str) -> bool:
 
 
 REDIRECTS_MAX = 50
-"""Redirects that are followed from one title, at most."""
+"""Most redirects that are followed from one title."""
 
 SUGGESTED_MAX = 3
 _LOOKED_AT_MAX = 20_000
 _SPELLINGS_MAX = 20
 
 PLAIN = "plain"
-"""The fact of a page file whose titles are texts as they stand, and no wiki's."""
+"""Fact of a page file whose titles are taken as written, not by a wiki's rules."""
 
 ATTRIBUTION = "attribution"
-"""The fact that says whose texts these are."""
+"""Fact that names the authors and the licence of the texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Opening the source that a person named: the bundled set, a MediaWiki, or a file."""
+"""Sources by the names that commands take: the bundled set, a MediaWiki, or a file."""
 
 from __future__ import annotations
 

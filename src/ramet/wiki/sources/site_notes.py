@@ -17,13 +17,13 @@ from ramet.wiki.wikitext.titles import CANONICAL_NAMESPACES, WikiTitle, read_tit
 
 FILES = 6
 PREFIXES_MAX = 10_000
-"""Prefixes of links that are watched for being the files', at most."""
+"""Most prefixes of links that are watched for being the files'."""
 
 NAMESPACES_MAX = 1_000
-"""Namespaces that titles may tell of, at most; the largest wikis have a hundred names for theirs."""
+"""Most namespaces that titles may show; the largest wikis have a hundred names for theirs."""
 
 USES_MAX = 1_000
-"""Templates of one template or category page that are noted, at most."""
+"""Most templates of one template or category page that are noted."""
 
 _DISAMBIGUATION = re.compile(r"__DISAMBIG__", re.IGNORECASE)
 _HIDDEN = re.compile(r"__HIDDENCAT__", re.IGNORECASE)
@@ -48,7 +48,7 @@ class _Transcluded:
 
 
 class SiteNotes:
-    """Gathers them in one pass; memory grows with marked templates and hidden categories alone."""
+    """Collector of these facts in one pass; memory grows with marked templates and hidden categories alone."""
 
     def __init__(self, writer: PageWriter, stated: Site) -> None:
         """Begin with what the source states; without namespaces they are taken from the pages' titles."""
@@ -194,12 +194,12 @@ class SiteNotes:
 
 
 def namespaces_with_canonical(stated: Mapping[str, int]) -> dict[str, int]:
-    """Namespaces by casefolded prefix, with the names that every MediaWiki understands."""
+    """Return the namespaces by casefolded prefix, with the names that every MediaWiki understands."""
     return CANONICAL_NAMESPACES | {prefix.casefold(): number for prefix, number in stated.items() if prefix}
 
 
 def _template(name: str, site: Site) -> str:
-    """Return the canonical title of the template that `{{name` brings in; empty if it is none."""
+    """Return the canonical title of the template that `{{name` transcludes; empty if there is none."""
     title = _title(name, site)
     if title is None or name.lstrip().startswith(":") or title.namespace not in (0, TEMPLATES):
         return ""

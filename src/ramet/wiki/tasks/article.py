@@ -126,7 +126,7 @@ def options_of(settings: RunSettings) -> ParseOptions:
 
 
 def rules_json(rules: Rules) -> str:
-    """Rules as text; equal rules are equal texts."""
+    """Return the rules as text; equal rules are equal texts."""
     site = asdict(rules.site)
     for name in SETS:
         site[name] = sorted(site[name])
@@ -146,20 +146,20 @@ def rules_of(content: str) -> Rules:
 ARTICLE_ATTEMPTS = 3
 """Attempts of each stage, as the state machine of the seeds draws it."""
 FETCH_SECONDS = 0.02
-"""How long the first title of a call waits for others."""
+"""Seconds that the first title of a call waits for others."""
 PARSE_SECONDS = 20.0
-"""A page that takes longer is not parsable. The longest real ones take one."""
+"""Most seconds of parsing a page. The longest real ones take one."""
 PARSE_BYTES_MAX = 1024**3
 EMBED_BATCH = 16
 LOAD_BATCH = 100
 BUSY_SECONDS = 5.0
-"""How long to wait for a graph that another process writes."""
+"""Seconds to wait for a graph that another process writes."""
 NOT_HERE_SECONDS = 60.0
-"""How long to wait when this machine lacks what a stage needs: another may have it."""
+"""Seconds to wait when this machine lacks what a stage needs: another may have it."""
 COOLDOWN_SECONDS = 30.0
-"""How long a host that failed several times in a row is left alone. A title that it refuses is not such a failure."""
+"""Seconds that a host that failed several times in a row is left alone. To refuse a title is not a failure."""
 ALIAS = "alias"
-"""Why the task of a redirect is skipped when the article that it leads to has a task of its own."""
+"""Reason of a redirect's skipped task when the article that it leads to has a task of its own."""
 app = App(
     limits=LIMITS,
     retry=Retry.SEED,
@@ -184,7 +184,7 @@ article = app.pipeline(
 _rules: dict[str, Rules] = {}
 """Rules of the passes that this process has met. They never change within one."""
 _stored: set[str] = set()
-"""Those whose rules are in the database: what a task wrote may have been dropped with its attempt."""
+"""Passes whose rules are in the database: rows of a task may have been dropped with its attempt."""
 
 
 @article.stage(
@@ -410,7 +410,7 @@ async def _articles(members: Sequence[Context]) -> list[PackedArticle]:
 
 
 def wait_for(error: UserError) -> float:
-    """Seconds to wait when a run's source, model or graph cannot be opened or asked here and now."""
+    """Return the seconds to wait when a run's source, model or graph cannot be opened or asked here and now."""
     if isinstance(error, RetryAfter):
         return error.seconds
     return BUSY_SECONDS if isinstance(error, GraphBusy) else NOT_HERE_SECONDS

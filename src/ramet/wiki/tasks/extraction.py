@@ -40,7 +40,7 @@ PROMPT_VERSION = 1
 PART_CHARACTERS = 12_000
 """Most characters of a section that is asked at once; a longer one is asked in parts."""
 TEXT_CHARACTERS_MIN = 40
-"""Shorter texts are not asked."""
+"""Least characters of a text that is asked."""
 OUTPUT_TOKENS = 2_000
 ATTEMPTS = 25
 """Attempts of an article's task. A killed process takes one; an answer that was paid for is not paid again."""
@@ -208,7 +208,7 @@ def _parts_of_article(path: Path, title_key: str) -> list[Part]:
 
 
 def parts_of(title_key: str, title: str, sections: Sequence[GraphSection]) -> Iterator[Part]:
-    """Yield what is asked about an article: sections that only lead elsewhere, and those of a few words, are not."""
+    """Yield the parts of an article that are asked: not sections that only lead elsewhere, or of a few words."""
     for position, section in enumerate(sections):
         if is_navigation(Section(section.heading, section.level, section.text)):
             continue
@@ -232,7 +232,7 @@ def model_as_json(model: Model) -> dict[str, Any]:
 
 
 def finding_of(part: Part, answer: str) -> SectionFinding | None:
-    """Return what an answer says of its section; None of one that is not within bounds (any more)."""
+    """Return the finding of an answer about its section; None if it is not within bounds (any more)."""
     try:
         found = bounded(Found.model_validate_json(answer))
     except (ValidationError, ValueError):

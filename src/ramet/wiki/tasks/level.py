@@ -46,8 +46,8 @@ from ramet.wiki.tables import IN_GRAPH, WikiState
 from ramet.wiki.tasks.article import app, expansions, wait_for
 
 OFFERS_PER_ROUND_MAX = 4_000
-"""Links offered in one transaction; five times as many take 100 MB more memory and no less time. In a larger level the
-reason of a duplicate may read `in_flight` in one run and `done` in another; which articles there are never differs."""
+"""Most links offered in one transaction; five times as many take 100 MB more memory and no less time. In a larger
+level the reason of a duplicate may read `in_flight` in one run and `done` in another; the articles never differ."""
 
 
 class Link(NamedTuple):
@@ -75,7 +75,7 @@ class LevelPlan(NamedTuple):
     """Plan of a level's spawns."""
 
     grants: int
-    """How many titles it will add."""
+    """Number of titles that it will add."""
     binds: bool
     """Whether the cap leaves titles out."""
     last: Link | None
@@ -83,10 +83,10 @@ class LevelPlan(NamedTuple):
 
 
 class Planner:
-    """Counts the titles that a level would add, until they are more than there is room for."""
+    """Count of the titles that a level would add, until they are more than there is room for."""
 
     def __init__(self, seen: KnownTitles, room: int) -> None:
-        """`room`: articles that the run may still load."""
+        """Count from 0; `room`: articles that the run may still load."""
         self._seen = seen
         self._room = max(0, room)
         self._wanted: set[str] = set()
@@ -115,14 +115,14 @@ class Planner:
 
 
 def offered(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
-    """Those of a level's links that are offered to the guard, which grants or refuses each with a reason."""
+    """Return the links of a level that are offered to the guard, which grants or refuses each with a reason."""
     return tuple(
         link for link in links if link.target_key not in seen.elsewhere and link.target_key not in seen.unwanted
     )
 
 
 def within(links: Iterable[Link], seen: KnownTitles) -> tuple[Link, ...]:
-    """Those of the last level's links that lead to titles of this pass: they are duplicates, not too deep."""
+    """Return the links of the last level to titles of this pass: they are duplicates, not too deep."""
     return tuple(link for link in links if link.target_key in seen.here)
 
 
@@ -132,11 +132,11 @@ def links_past_last_level(links: Iterable[Link], seen: KnownTitles) -> tuple[Lin
 
 
 LEVEL_ATTEMPTS = 10
-"""A level that cannot read or draw (a full disk, say) tries for about a quarter of an hour."""
+"""Attempts of a level that cannot read or draw (a full disk, say): about a quarter of an hour."""
 WAIT_SECONDS = 1.0
-"""How long a level waits for its articles at a stretch; then it lets others have its place for as long."""
+"""Seconds that a level waits for its articles at a stretch; then it gives its place to others for as long."""
 LOOK_SECONDS = (0.02, 0.5)
-"""Shortest and longest pause between two looks at whether its articles have ended."""
+"""Shortest and longest pause, in seconds, between two looks at whether its articles have ended."""
 SNOOZE_SECONDS = 1.0
 
 EXCLUDED = "excluded"
@@ -202,7 +202,7 @@ async def all_ended(ctx: Context) -> bool:
 
 
 async def known_among(ctx: Context, keys: Collection[str]) -> dict[str, KnownTitle]:
-    """Those of these titles that the run knows, and the articles that they redirect to, by key."""
+    """Return those of these titles that the run knows, and the articles that they redirect to, by key."""
     known = await _titles(ctx, sorted(keys))
     targets = {one.alias_of for one in known.values() if one.alias_of is not None}
     return known | await _titles(ctx, sorted(targets - known.keys()))
@@ -218,7 +218,7 @@ async def _titles(ctx: Context, keys: Sequence[str]) -> dict[str, KnownTitle]:
 
 
 async def _settle_failures(ctx: Context) -> None:
-    """Titles whose last attempt ended in an exception or from outside could not say so themselves."""
+    """Fail the titles whose last attempt ended in an exception or from outside, and could not fail them itself."""
     run_id = run_of(ctx.tracking_id)
     unsettled = {key for (key,) in await ctx.client.read(tables.UNSETTLED, (run_id,))}
     if not unsettled:
@@ -246,7 +246,7 @@ class LevelOffer(NamedTuple):
     room: int
     """Articles that the run may still load."""
     levels_left: int
-    """How many levels may still follow; none: titles farther away than these are too far."""
+    """Number of levels that may still follow; at 0, titles farther away than these are too far."""
     deeper_levels: int
     """Number of levels beyond this one that have titles; the links of their articles are to be offered."""
 
@@ -304,10 +304,10 @@ async def _asked_for(ctx: Context) -> frozenset[str]:
 
 
 class Sieve:
-    """Finds the linked titles that are not to be looked up: those that the run skips, or its source does not have."""
+    """Filter of linked titles that are not to be looked up: those that the run skips, or its source does not have."""
 
     def __init__(self, seen: Collection[str], skip: Sequence[str], source: ArticleSource | None) -> None:
-        """`seen`: keys of titles that need no look; `source`: one that can tell without asking anybody."""
+        """Filter titles; `seen`: keys of those that need no look; `source`: one that can tell without a request."""
         self.unwanted: set[str] = set()
         self._looked_at = set(seen)
         self._skipped = re.compile("|".join(map(fnmatch.translate, skip))) if skip else None
@@ -398,7 +398,7 @@ async def _open_next(ctx: Context, offer: LevelOffer, plan: LevelPlan) -> None:
 
 
 async def _offer_round(ctx: Context, part: Sequence[Link], resource: str, state: dict[str, int]) -> None:
-    """Offer some links, and announce what was granted: who is looked up first announces itself as well."""
+    """Offer some links, and announce what was granted: a title that is looked up first announces itself as well."""
     for link in part:
         depth = link.source_depth + 1
         wanted = ArticlePayload(

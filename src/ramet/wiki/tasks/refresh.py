@@ -54,7 +54,7 @@ COMPARE_ATTEMPTS = 6
 
 
 class ComparePayload(BaseModel):
-    """Which articles a `wiki.compare` task compares with their source."""
+    """Articles that a `wiki.compare` task compares with their source."""
 
     number: int
     keys: tuple[str, ...]

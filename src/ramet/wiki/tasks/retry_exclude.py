@@ -49,11 +49,11 @@ CAN_BE_EXCLUDED = (TaskState.PENDING, TaskState.FAILED, TaskState.CANCELLED)
 
 
 class RetryPayload(BaseModel):
-    """Which titles a `wiki.retry` task tries again, who wanted that, and why."""
+    """Titles that a `wiki.retry` task tries again, with the person and the reason."""
 
     by: str
     note: str | None = None
-    """Why, for the record."""
+    """Reason for the audit log."""
     keys: tuple[str, ...] = ()
     """Canonical titles; empty: all failed ones that match."""
     reason: str | None = None
@@ -63,7 +63,7 @@ class RetryPayload(BaseModel):
 
 
 class ExcludePayload(BaseModel):
-    """Which titles a `wiki.exclude` task takes out for good, who wanted that, and why."""
+    """Titles that a `wiki.exclude` task takes out for good, with the person and the reason."""
 
     run_id: str
     keys: tuple[str, ...]
@@ -89,7 +89,7 @@ class Excluded(NamedTuple):
 
     excluded: tuple[str, ...]
     left: dict[str, str]
-    """Why others were left as they are, by canonical title."""
+    """Reasons why others were left as they are, by canonical title."""
     drawn: bool
     """Whether the graph is without them already; else it loses them when its writer closes its next level."""
 
@@ -113,7 +113,7 @@ async def find_titles(client: Client, run: Run, titles: Sequence[str]) -> dict[s
 
 
 def _spellings(title: str) -> list[str]:
-    """As people and links spell it; a wiki may tell titles apart by the case of their first letter."""
+    """Return a title as people and links spell it; a wiki may tell titles apart by the case of their first letter."""
     plain = " ".join(title.replace("_", " ").split())
     try:
         return list(dict.fromkeys([title_key(title), plain]))
@@ -247,7 +247,7 @@ async def exclude_titles(client: Client, run: Run, keys: Collection[str], *, not
 
 
 async def _tasks_of(client: Client, run: Run, key: str) -> list[Task]:
-    """Return the tasks of a title, of whatever stage, in all passes."""
+    """Return the tasks of a title, of any stage, in all passes."""
     found: list[Task] = []
     for one in run.passes:
         for stage in STAGES:

@@ -12,14 +12,14 @@ from ramet.wiki.wikitext.templates import Arguments, arguments_of, template_name
 from ramet.wiki.wikitext.words import coordinate_fields, is_infobox
 
 FIELDS_MAX = 100
-"""Fields of an infobox that are kept, the first ones."""
+"""Most fields of an infobox that are kept, the first ones."""
 NAME_LENGTH_MAX = 100
 VALUE_LENGTH_MAX = 500
-"""Characters of a field's value in plain text; of the rest nothing is kept."""
+"""Most characters of a field's value in plain text; the rest is dropped."""
 SOURCE_LENGTH_MAX = 4_000
-"""Characters of wikitext that a value is read from: a longer one is a table or a list, and is left out."""
+"""Most characters of wikitext that a value is read from: a longer one is a table or a list, and is left out."""
 INFOBOX_LENGTH_MAX = 200_000
-"""Characters of wikitext of an infobox that is read."""
+"""Most characters of wikitext of an infobox that is read."""
 _COORDINATES = (
     "coord",
     "coordinate",
@@ -74,7 +74,7 @@ def facts_of(text: str, plain_value: Callable[[str], str]) -> Facts:
 
 
 def in_range(latitude: float, longitude: float) -> bool:
-    """Whether these degrees name a place on the earth."""
+    """Return whether these degrees name a place on the earth."""
     return -90 <= latitude <= 90 and -180 <= longitude <= 180
 
 
@@ -112,7 +112,7 @@ def _split(content: str) -> list[str]:
 
 
 def _fields(parts: list[str]) -> Iterator[tuple[str, str]]:
-    """Names as they are written, and wikitext, of the fields that have both."""
+    """Yield the names as written, and the wikitext, of the fields that have both."""
     for part in parts:
         name, equals, value = part.partition("=")
         name = " ".join(name.replace("_", " ").split())
@@ -176,7 +176,7 @@ def _place_of_fields(fields: Mapping[str, str]) -> tuple[float, float] | None:
 
 
 def _both(latitude: str, longitude: str, *, german: bool = False) -> tuple[float, float] | None:
-    """Two angles as degrees; `O` is east in German, west in the languages of the south."""
+    """Return two angles as degrees; `O` is east in German, west in the languages of the south."""
     north, east = _angle(latitude, "S"), _angle(longitude, "W" if german else "WO")
     if north is None or east is None or not in_range(north, east):
         return None
@@ -184,7 +184,7 @@ def _both(latitude: str, longitude: str, *, german: bool = False) -> tuple[float
 
 
 def _angle(text: str, negative: str) -> float | None:
-    """`52.5`, `-0.1`, `48/51/0/N`, `48 51 30 N` in degrees, to seven places."""
+    """Return an angle such as `52.5`, `-0.1`, `48/51/0/N` or `48 51 30 N` in degrees, to seven places."""
     if len(text) > _ANGLE_LENGTH_MAX:
         return None
     numbers = _NUMBER.findall(text)

@@ -18,16 +18,16 @@ from ramet.wiki.wikitext.titles import TITLE_BYTES_MAX, namespace_number, read_t
 from ramet.wiki.wikitext.words import framed_words, picture_option
 
 _KEPT = frozenset({"nowiki", "pre", "source", "syntaxhighlight", "math", "chem", "ce"})
-"""Shown as written; no markup counts in them."""
+"""Elements that are shown as written; no markup counts in them."""
 _CODE = frozenset({"source", "syntaxhighlight"})
 _BLOCKS = _CODE | {"pre"}
 _DROPPED = frozenset(
     "categorytree dynamicpagelist graph hiero includeonly inputbox mapframe maplink score section templatedata"
     " templatestyles timeline".split()
 )
-"""Neither text nor links: pictures, forms, and what only appears where the page is included."""
+"""Elements without text and links: pictures, forms, and what only appears where the page is included."""
 _ASIDE = frozenset({"imagemap", "indicator", "ref", "references"})
-"""No part of the running text, but their links are on the page."""
+"""Elements outside the running text whose links are on the page."""
 _TRANSPARENT = frozenset({"noinclude", "onlyinclude", "poem"})
 _NAMES = _KEPT | _DROPPED | _ASIDE | _TRANSPARENT | {"gallery"}
 
@@ -59,7 +59,7 @@ class Views:
         self.links.append(text)
 
     def restore(self, text: str) -> str:
-        """`text` with the kept texts in the place of their marks."""
+        """Return `text` with the kept texts in the place of their marks."""
         return _MARKED.sub(lambda mark: self.kept[int(mark[1])], text) if KEPT_START in text else text
 
 
@@ -71,7 +71,7 @@ def read_extensions(text: str) -> Views:
 
 
 def _read(text: str, views: Views, *, shown: bool) -> None:
-    """Goes one level deeper for each tag within a tag; none is found within its own kind, so it ends soon."""
+    """Read a text, one level deeper for each tag within a tag; none is found within its own kind, so it ends soon."""
     at = 0
     unclosed: set[str] = set()
     add = views.both if shown else views.links.append
@@ -171,7 +171,7 @@ _TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}\[\]|<>#]{1,300}+)(?=\||\}\})")
 
 
 def without_templates(text: str, site: Site) -> str:
-    """`text` with what each template shows (`templates.shown_by`), or a mark where that is not known.
+    """Return `text` with what each template shows (`templates.shown_by`), or a mark where that is not known.
 
     `}}` closes the last `{{` that is open, as in MediaWiki. Braces without a partner go, what is around them stays.
     """
@@ -203,7 +203,7 @@ def _template_text(pieces: list[str], site: Site) -> str:
 
 
 def templates_named(text: str, site: Site) -> Iterator[str]:
-    """Canonical titles, without namespace, of the templates that a page names. Arguments and functions are left out."""
+    """Yield canonical titles, without namespace, of the templates that a page names, but no arguments and functions."""
     for template in _TEMPLATE.finditer(text):
         name = template[1].strip()
         try:
@@ -221,7 +221,7 @@ _TOKEN = re.compile(r"\[\[(?!\[)|\]\](?!\](?!\]))")
 _TITLE = re.compile(r"[^\[\]{}|<>\n]++(?=\||\]\])")
 _FILES = (6, -2)
 _NESTED_MAX = 8
-"""Pictures whose captions have pictures; one within another is all that people write."""
+"""Most pictures within captions of pictures; people write one within another at most."""
 _LINE_START_MAX = 200
 _WORD = re.compile(r"[a-z][^\WA-Z]*+(?>(?:-\w++)*)")
 _IN_BRACKETS = re.compile(r"[ _]*[(\uff08][^()]*[)\uff09]\s*$")
@@ -269,7 +269,7 @@ def with_labels(text: str, site: Site) -> str:
 
 
 def _namespace(title: str, site: Site) -> int | None:
-    """None for an article and another wiki. A colon before it makes a plain link of a picture or category."""
+    """Return a link's namespace; None for an article and another wiki, and for a picture or category after a colon."""
     prefix, colon, _ = title.partition(":")
     return namespace_number(prefix, site) if colon and prefix.strip() else None
 

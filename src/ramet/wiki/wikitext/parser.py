@@ -1,4 +1,4 @@
-"""Which pages a page links to, and which categories it says it is in."""
+"""Links, categories and sections of a page."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def titles_linked(text: str, site: Site) -> Iterator[tuple[WikiTitle, bool]]:
 
 
 def article_links(text: str, site: Site) -> Iterator[str]:
-    """Display titles of the articles of the same wiki that a text links to, in reading order, with repeats."""
+    """Yield display titles of the articles of the same wiki that a text links to, in reading order, with repeats."""
     return (title.text for title, _ in titles_linked(text, site) if title.is_article)
 
 
 def categories(text: str, site: Site) -> tuple[str, ...]:
-    """Canonical names of the categories that a text puts its page into: each once, hidden ones left out."""
+    """Return the canonical names of the categories that a text puts its page into: each once, hidden ones left out."""
     names = (
         title.text
         for title, colon in titles_linked(text, site)
@@ -74,7 +74,7 @@ def distinct_links(titles: Iterable[str], key: str, links_max: int) -> tuple[str
 
 
 TEXT_BYTES_MAX = 4_000_000
-"""Bytes of UTF-8 of a page that is read; MediaWiki's own limit for a page is half of it."""
+"""Most bytes of UTF-8 of a page that is read; MediaWiki's own limit for a page is half of it."""
 
 _HEADING = re.compile(rf"^{GONE}*+=.*=[ {GONE}]*+$", re.MULTILINE)
 _DISAMBIGUATION = re.compile(r"__DISAMBIG__", re.IGNORECASE)
@@ -191,7 +191,7 @@ def _shown(text: str, views: Views) -> str:
 
 
 def _heading(line: str) -> tuple[int, str] | None:
-    """(level, wikitext) of a line that begins and ends with `=`; None if there is nothing between.
+    """Return (level, wikitext) of a line that begins and ends with `=`; None if there is nothing between.
 
     Its level is the lesser count of the two ends, and 2 for a page that uses 1: that is the lead's.
     """

@@ -1,4 +1,4 @@
-"""Characters that stand in a text for what was taken out of it. `clean` sees to it that no page has them."""
+"""Plain text, and the marks in it for what was taken out; `clean` removes these characters from pages."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from html.entities import html5
 
 KEPT_START, KEPT_END = "\x02", "\x03"
-"""Around the number of a text that is kept as it is, such as a `<nowiki>`'s."""
+"""Marks around the number of a text that is kept as it is, such as a `<nowiki>`'s."""
 GONE = "\x04"
 """Mark in the place of a template or the like; the blanks around it are tidied up later."""
 CELL = "\x05"
-"""Between two cells of a table's row."""
+"""Mark between two cells of a table's row."""
 BAR = "\x06"
-"""A `|` in a link's text, which parts no cells."""
+"""Mark for a `|` in a link's text, which parts no cells."""
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
@@ -29,7 +29,7 @@ _REPLACEMENT = "\ufffd"
 
 
 def decode_entities(text: str) -> str:
-    """Replace `&amp;`, `&#233;` and `&#xE9;` by what they stand for, once.
+    """Replace `&amp;`, `&#233;` and `&#xE9;` by their characters, once.
 
     A name that HTML does not know stays as it is. A number that is not a character of text (NUL and other control
     characters, surrogates, above U+10FFFF) becomes U+FFFD.
@@ -55,7 +55,7 @@ SCHEMES = (
     "(?:(?:https?|ftps?|sftp|gopher|irc|ircs|nntp|telnet|git|svn|ssh|worldwind|mms|redis):)?//"
     "|(?:mailto|news|urn|geo|magnet|tel|sip|sips|sms|xmpp|bitcoin|matrix):"
 )
-"""How an external link begins, as a pattern."""
+"""Pattern of the beginning of an external link."""
 _EXTERNAL_LINK = re.compile(rf"\[(?:{SCHEMES})[^\s\[\]<>\"]++[ \u00a0]*+([^\[\]\n]*+)\]", re.IGNORECASE)
 _BREAKS = (
     "address blockquote br caption center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table tr ul".split()
@@ -72,7 +72,7 @@ _SWITCHES = frozenset(
     "toc notoc forcetoc noeditsection newsectionlink nonewsectionlink nogallery hiddencat expectunusedcategory index"
     " noindex staticredirect disambig notitleconvert notc nocontentconvert nocc noglobal archivedtalk notalk".split()
 )
-"""Those of MediaWiki, whatever their case; a wiki's own are known by their capitals."""
+"""Switches of MediaWiki, in any case; a wiki's own are known by their capitals."""
 _SWITCH = re.compile(r"__([^\W\d_]++(?>(?:_[^\W\d_]++)*))__")
 _LINE_MARKS = re.compile(rf"^[ {GONE}]*+(?:[*#:;]++|-{{4,}}+)[ ]*+", re.MULTILINE)
 # A run is looked at from its first character alone: from each of them would take a square of its length.
@@ -106,14 +106,14 @@ def plain(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Plain text with one space, tab or newline where there are several, and one blank line, stripped."""
+    """Return plain text with one space, tab or newline where there are several, and one blank line, stripped."""
     text = _SPACES.sub(" ", text)
     text = _AROUND_CELL.sub(CELL, _AROUND_NEWLINE.sub("\n", text))
     return _BLANK_LINES.sub("\n\n", text).strip(f"\n {CELL}").replace(CELL, "\t").replace(BAR, "|")
 
 
 def _without_gaps(text: str) -> str:
-    """`text` without the marks of what is gone, nor the brackets, spaces and pauses that only stood around it."""
+    """Return `text` without the marks of what is gone, and without the brackets, spaces and pauses around them."""
     text = _CLOSED.sub("", _OPENED.sub("", _EMPTY_BRACKETS.sub(GONE, text)))
     return _EMPTIED_LINE.sub("", _PAUSED.sub("", text)).replace(GONE, "")
 
@@ -141,7 +141,7 @@ def _without_quotes(line: re.Match[str]) -> str:
 
 
 def _apostrophes(run: int) -> int:
-    """How many of a run of two or more are letters: two mark italics, three bold, five both."""
+    """Return how many apostrophes of a run of two or more are letters: two mark italics, three bold, five both."""
     if run == 4:
         return 1
     return max(0, run - 5)

@@ -15,7 +15,7 @@ from ramet.wiki.wikitext.plain_text import CELL, clean, decode_entities, tidy
 
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
 _LINE = "\r"
-"""An end of a line; several after each other are one. No clean text has this character."""
+"""Mark of the end of a line; several after each other are one. No clean text has this character."""
 _PARAGRAPHS = frozenset("p table h1 h2 h3 h4 h5 h6 blockquote figure pre hr".split())
 _LINES = frozenset("address article aside caption center dd details div dl dt figcaption li ol section tr ul".split())
 _CELLS = frozenset({"td", "th"})
@@ -58,7 +58,7 @@ class _Reader:
         self._open: list[str] = []
         self._counts: Counter[str] = Counter()
         self._unread: int | None = None
-        """How many elements are open with the one whose content is not read; None: everything is."""
+        """Number of open elements at the one whose content is not read; None: all are read."""
         self._formula = False
         self._pieces: list[str] = []
         self._heading: tuple[str, int, str] = ("", 1, "")

@@ -41,7 +41,7 @@ class Site:
 
     @property
     def english(self) -> bool:
-        """False where the texts are known to be in another language."""
+        """Whether the texts are in English; true where their language is not known."""
         return is_english(self.language)
 
 

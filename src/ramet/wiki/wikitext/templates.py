@@ -13,7 +13,7 @@ from ramet.wiki.wikitext.site import Site
 from ramet.wiki.wikitext.words import Rule, digits_of, rule_of
 
 CONTENT_MAX = 2_000
-"""Characters of a template that is shown. Templates within templates would else take a square of their depth."""
+"""Most characters of a template that is shown. Templates within templates would else take a square of their depth."""
 _NAME_MAX = 100
 _PAD_MAX = 500
 _TOKEN = re.compile(r"\[\[|\]\]|\|")
@@ -53,7 +53,7 @@ class Arguments:
 
 
 def known(start: str, site: Site) -> bool:
-    """Whether a template that begins with `start`, up to where the next braces are, may show text."""
+    """Return whether a template that begins with `start`, up to where the next braces are, may show text."""
     name = template_name(start)
     return rule_of(name, site.language) is not None or _function_name(name) in _FUNCTIONS
 
@@ -146,7 +146,7 @@ def _grouped(number: str, site: Site) -> str:
 
 
 def _quantity(arguments: Arguments, site: Site) -> str:
-    """Value and unit as they are written; what they are converted to is left out."""
+    """Return the value and the unit as they are written; the converted ones are left out."""
     values, shown_ = arguments.unnamed, []
     at = 0
     while at < len(values):
@@ -195,7 +195,7 @@ def _date(arguments: Arguments, site: Site) -> str:
 
 
 def _date_day_first(arguments: Arguments, site: Site) -> str:
-    """Day, month and year as they are written."""
+    """Return the day, month and year as they are written."""
     return " ".join(text for number in (1, 2, 3) if (text := arguments.at(number)))
 
 
@@ -207,7 +207,7 @@ def _date_old_style(arguments: Arguments, site: Site) -> str:
 
 
 def _centuries(arguments: Arguments, site: Site) -> str:
-    """French `XVII|e|et|XVIII|e` and `XVII|e|XVIII|e`: Roman numbers, each with its ending, and words between."""
+    """Return French centuries, `XVII|e|et|XVIII|e` or `XVII|e|XVIII|e`: Roman numbers, their endings, words between."""
     texts = [text for text in arguments.unnamed if text]
     shown_, ending = "", ""
     for text in texts:
@@ -220,7 +220,7 @@ def _centuries(arguments: Arguments, site: Site) -> str:
 
 
 def _hours(arguments: Arguments, site: Site) -> str:
-    """Hours and minutes, as French writes them."""
+    """Return hours and minutes, as French writes them."""
     return f"{arguments.at(1)} h {arguments.at(2)}".strip() if arguments.at(1) else ""
 
 
@@ -348,7 +348,7 @@ def _switch(parts: list[str], site: Site) -> str:
 
 
 def _plural(parts: list[str], site: Site) -> str:
-    """English and its like: one form for 1, another for the rest; of languages with more forms nothing is shown."""
+    """Return one form for 1, another for the rest, as in English; of languages with more forms nothing is shown."""
     number = parts[0].replace(",", "")
     if not number.lstrip("-").isdecimal() or len(parts) > 3:
         return ""
@@ -359,7 +359,7 @@ _PLUS_MINUS = re.compile(r"\s*([-+*/])?\s*([-+]?[0-9]{1,30}(?:\.[0-9]{1,30})?)\s
 
 
 def _expression(parts: list[str], site: Site) -> str:
-    """Plain numbers with + - * /; of anything else nothing is shown."""
+    """Return the value of plain numbers with + - * /; of anything else nothing is shown."""
     terms: list[Decimal] = []
     text, at = parts[0], 0
     try:

@@ -11,7 +11,7 @@ from ramet.wiki.wikitext.plain_text import decode_entities
 from ramet.wiki.wikitext.site import ARTICLES, CATEGORIES, TEMPLATES, Site
 
 TITLE_BYTES_MAX = 255
-"""Bytes of UTF-8 that a title may have without its namespace, as in MediaWiki."""
+"""Most bytes of UTF-8 that a title may have without its namespace, as in MediaWiki."""
 
 TALK = 1
 CANONICAL_NAMESPACES = {
@@ -143,7 +143,7 @@ def _tidy(text: str) -> str:
 
 
 def _prefixes(text: str, site: Site) -> tuple[int, str, str]:
-    """(namespace, interwiki, the rest) of a tidy title without leading colon."""
+    """Return (namespace, interwiki, the rest) of a tidy title without leading colon."""
     prefix, colon, rest = text.partition(":")
     prefix, rest = prefix.rstrip(" "), rest.lstrip(" ")
     # A colon after `#` is the fragment's.
@@ -160,7 +160,7 @@ def _prefixes(text: str, site: Site) -> tuple[int, str, str]:
 
 
 def _refuse_talk_of_another(text: str, site: Site) -> None:
-    """`Talk:File:X` is the talk page of an article that cannot be: its own title would be a file's."""
+    """Refuse `Talk:File:X`, the talk page of an article that cannot be: its own title would be a file's."""
     prefix, colon, _ = text.partition(":")
     if colon and (namespace_number(prefix, site) is not None or prefix.rstrip(" ").casefold() in site.interwiki):
         raise InvalidKey(f"the title {_shown(text)} has two namespaces: name the talk page of that namespace")

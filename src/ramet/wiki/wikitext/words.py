@@ -1,4 +1,4 @@
-"""Read `words.toml`: the templates that show text, the numbers of languages, the words of pictures."""
+"""Words of `words.toml`: the templates that show text, the numbers of languages, the words of pictures."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _rules(section: str) -> Mapping[str, Rule]:
 
 @cache
 def _countries(language: str) -> Mapping[str, Rule]:
-    """Templates that show a country's name, by its code and by the name."""
+    """Return the templates that show a country's name, by its code and by the name."""
     rules: dict[str, Rule] = {}
     for country in filter(None, _data()["countries"].get(language, "").split("; ")):
         name, _, codes = country.partition("=")
@@ -135,7 +135,7 @@ def _infobox() -> re.Pattern[str]:
 
 
 def is_infobox(name: str) -> bool:
-    """Whether a template of this casefolded name is an infobox."""
+    """Return whether a template of this casefolded name is an infobox."""
     return _infobox().fullmatch(name) is not None
 
 
