@@ -246,13 +246,13 @@ def test_a_newer_schema_is_refused(cli: Cli) -> None:
     assert "upgrade ramet" in cli.bad("submit", APP, "node", '{"name": "b"}')
 
 
-def test_somebody_elses_database_gets_no_tables(cli: Cli) -> None:
+def test_a_database_of_another_program_gets_no_tables(cli: Cli) -> None:
     import sqlite3
 
     with sqlite3.connect(cli.database) as connection:
         connection.execute("CREATE TABLE theirs (a)")
     connection.close()
-    assert "not a ramet database" in cli.bad("status")
+    assert "is not a ramet database" in cli.bad("status")
     with sqlite3.connect(cli.database) as connection:
         assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("theirs",)]
     connection.close()

@@ -104,6 +104,7 @@ class SyncSettings(SyncPart):
     limits = blocking(Settings.limits)
     all = blocking(Settings.all)
     get = blocking(Settings.get)
+    check = blocking(Settings.check)
     set = blocking(Settings.set)
     set_many = blocking(Settings.set_many)
     unset = blocking(Settings.unset)
