@@ -168,7 +168,7 @@ class ScoredMatch:
         return short_id(self.match.listing_id)
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the fields as JSON, for programs."""
         mark = self.mark
         return {
             "id": self.short_id, "score": self.score, "priority": self.priority, "status": self.status.value,
@@ -198,7 +198,7 @@ async def matches(
     Args:
         client: a client of ``ramet.jobs.pipeline.app``.
         now: Unix seconds.
-        statuses: only matches of these.
+        statuses: only matches with these statuses.
         with_dismissed: also those that a person dismissed, where no ``statuses`` are given.
         with_closed: also those that their boards do not show any more; matches that a person follows (``applied``,
             ``interviewing``, ``offer``, ``rejected``) are always there.

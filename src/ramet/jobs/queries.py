@@ -109,7 +109,7 @@ class Listing:
         return cls(*values)
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the fields as JSON, for programs."""
         told = asdict(self)
         del told["text_hash"]
         return told
@@ -233,7 +233,7 @@ class Match:
         return cls(*values)
 
     def as_json(self) -> dict[str, Any]:
-        """For machines, without the text."""
+        """Return the fields as JSON, for programs, without the text."""
         hidden = ("description", "fingerprint", "text_hash")
         return {name: value for name, value in asdict(self).items() if name not in hidden}
 
@@ -246,7 +246,7 @@ def _text(stored: str | None) -> str | None:
 
 
 async def matches(client: Client) -> list[Match]:
-    """All matches, the best at the time of saving first; at most `AT_MOST`."""
+    """Return all matches, the best at the time of saving first; at most `AT_MOST`."""
     return [Match.of(row) for row in await client.read(MATCHES, (AT_MOST,))]
 
 
@@ -299,7 +299,7 @@ class Source:
 
 
 async def sources(client: Client) -> list[Source]:
-    """All sources by name; at most `AT_MOST`."""
+    """Return all sources by name; at most `AT_MOST`."""
     return [Source.of(row) for row in await client.read(SOURCES, (AT_MOST,))]
 
 
@@ -344,7 +344,7 @@ class Company:
 
 
 async def companies(client: Client) -> list[Company]:
-    """All companies, those of the highest priority first; at most `AT_MOST`."""
+    """Return all companies, those of the highest priority first; at most `AT_MOST`."""
     return [Company(*row) for row in await client.read(COMPANIES, (AT_MOST,))]
 
 
@@ -377,7 +377,7 @@ async def sources_to_scrape(
     """Return enabled sources whose breaker is closed: by tier, then by the longest time since their scrape.
 
     Args:
-        not_since: those that were scraped at this time or later are left out (Unix seconds).
+        not_since: Unix seconds; sources that were scraped then or later are left out.
     """
     off = await switched_off(client)
     rows = [

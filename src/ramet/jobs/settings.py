@@ -23,8 +23,8 @@ def setting(default: Any, description: str, unit: str = "", **bounds: Any) -> An
     """Return a field of a section.
 
     Args:
-        description: what it does, for `ramet settings list`: a few words, no full stop.
-        unit: of a number; ``points``, ``characters``, ``days``.
+        description: its effect, for `ramet settings list`: a few words, no full stop.
+        unit: unit of a number: ``points``, ``characters``, ``days``.
         bounds: pydantic's ``ge``, ``le``, ``pattern`` and so on.
     """
     extra: JsonDict = {"unit": unit}
@@ -89,7 +89,7 @@ class Profile(Section):
 
     @property
     def given(self) -> bool:
-        """Whether the profile was given."""
+        """True where the profile was given."""
         return bool(self.name.strip())
 
 
@@ -380,12 +380,12 @@ class ModelSettings(Section):
 
     @property
     def reads(self) -> bool:
-        """Whether a model reads pages."""
+        """True where a model reads pages."""
         return bool(self.cheap)
 
     @property
     def judges(self) -> bool:
-        """Whether a model explains scores."""
+        """True where a model explains scores."""
         return bool(self.expensive)
 
 

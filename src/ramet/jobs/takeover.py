@@ -90,7 +90,7 @@ class MatchRecord(BaseModel):
 
 @dataclass(slots=True)
 class Records:
-    """All that a file has."""
+    """Records of a file."""
 
     companies: list[CompanyRecord] = field(default_factory=list)
     sources: list[SourceRecord] = field(default_factory=list)

@@ -91,7 +91,7 @@ def summary(judged: int, changed: Mapping[str, int], rated: int = 0) -> str:
 
     Args:
         judged: listings.
-        changed: of these, by what they were and are.
+        changed: numbers of changed listings, by their old and new status.
         rated: companies whose tier, points or size changed.
     """
     total = sum(changed.values())

@@ -87,7 +87,7 @@ class RunStatus:
         return self.outcome("success")
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the fields as JSON, for programs."""
         return {
             "run": self.tracking_id, "state": self.state, "elapsed_seconds": round(self.elapsed_seconds, 1),
             "matches": self.matches, "tasks": self.states,
@@ -98,7 +98,7 @@ async def status_of(client: Client, tracking_id: str, others: Sequence[str] = ()
     """Return the progress of a run.
 
     Args:
-        tracking_id: of its batch; empty before it is begun.
+        tracking_id: tracking id of its batch; empty before it is begun.
         others: lineages that were in the queue when it began, which are worked off with it.
 
     Raises:

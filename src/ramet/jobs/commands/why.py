@@ -52,7 +52,7 @@ class Why:
     near: tuple[Listing, ...]
     """Others with nearly the same text, which is only a warning; at most `NEAR_MAX`."""
     near_count: int
-    """All of these."""
+    """Number of all of these."""
     today: float | None
     """Score of a match at its age of today."""
     task: Explanation | None
@@ -71,7 +71,7 @@ class Why:
         return self.task.history.blocks if self.task is not None else ()
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the fields as JSON, for programs."""
         task = self.task.history.task if self.task is not None else None
         return {
             "listing": self.listing.as_json(),

@@ -187,7 +187,7 @@ def sizes(pages: Sequence[Page]) -> Iterator[tuple[str, str, int]]:
 
 
 def offices_of(pages: Sequence[Page], head_office: Candidate | None) -> tuple[tuple[Place, ...], str]:
-    """All places with an office and what made them; a place of no known country is none."""
+    """Return all places with an office, and their method; a place without a known country is left out."""
     sources: list[tuple[str, Iterable[str]]] = [
         (JSON_LD, [text for page in pages for one in page.organizations for text in one.places]),
         (head_office[0] if head_office else PATTERN, [head_office[1]] if head_office else []),

@@ -53,7 +53,7 @@ def outline(html: str) -> list[Section]:
 
 
 def page_text(html: str) -> str:
-    """All text of a page but its menus and forms: a line per block. Its footer, often an address, is in it."""
+    """Return all text of a page but its menus and forms: a line per block. Its footer, often an address, is in it."""
     return text_of(without(html, "nav", "form", "template", "noscript", "dialog"))
 
 

@@ -193,7 +193,7 @@ def ai_ml_evidence(about: str, text: str) -> Evidence:
     """Evidence that machine learning is what the company does, not what it mentions.
 
     Args:
-        about: what the company says it is: each term in it has two points.
+        about: the company's description of itself: each term in it has two points.
         text: everything else, in which each term has a point a mention, at most two.
     """
     points = 0

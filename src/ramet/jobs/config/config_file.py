@@ -96,9 +96,9 @@ def read_text(
     """Read a file of text that a person named.
 
     Args:
-        path: of the file.
+        path: path of the file.
         bytes_max: size that is taken.
-        unreadable, too_large, encoding: what to do where it cannot be read, is larger, or is not UTF-8.
+        unreadable, too_large, encoding: advice where it cannot be read, is larger, or is not UTF-8.
         kinds: of files that are not text, by their first bytes: what it is, and what to do.
 
     Raises:

@@ -70,7 +70,7 @@ def _pay(low: int | None, high: int | None, currency: str | None) -> str:
 
 
 async def opening_page(visit: PageVisit) -> dict[str, Any]:
-    """Why a listing is a match or none, its text, and what was said of it."""
+    """Return a listing with its verdict and reasons, its text, and its marks."""
     from ramet.jobs.commands.why import verdict, why_of
     from ramet.jobs.match_status import MARKABLE
     from ramet.jobs.queries import LISTING_BY_ID, Listing

@@ -15,7 +15,7 @@ from ramet.jobs.matching.stop_list import stopped_host
 from ramet.jobs.settings import JobsSettings
 
 NO_PAGES = ("image/", "audio/", "video/", "font/", "application/pdf", "application/zip", "application/octet-stream")
-"""How the media types begin of what has no text to read."""
+"""Beginnings of media types without text to read."""
 HOSTS_MAX = 1_000
 """Busy hosts that a process remembers."""
 

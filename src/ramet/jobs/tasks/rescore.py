@@ -95,7 +95,7 @@ class Change:
         return told or [str(self.verdict.reason or "its score is made otherwise now")]
 
     def as_json(self) -> dict[str, Any]:
-        """For machines."""
+        """Return the fields as JSON, for programs."""
         before, after = self.status
         score = _object(self.stored["score"])
         return {
