@@ -228,7 +228,7 @@ async def test_open_lineages_come_by_what_ends_first(world: World) -> None:
     page = await world.store.lineage_page(order="deadline")
     assert [one.tracking_id for one in page.lineages] == ["fast", "slow"]
     assert (await world.store.lineage_page(order="deadline", states=["cancelled"])).lineages == ()
-    with pytest.raises(ValueError, match="no order"):
+    with pytest.raises(ValueError, match="is not an order"):
         await world.store.lineage_page(order="odd")
 
 

@@ -97,7 +97,10 @@ def test_a_board_on_a_companys_own_host_is_asked_there() -> None:
         ),
         (DetectedBoard("oracle_hcm", "https://a.oraclecloud.com/", None, {}, Confidence.MEDIUM, "url"), "the site"),
         (DetectedBoard("generic", "https://acme.example/jobs", None, {}, Confidence.LOW, "selectors"), "the selectors"),
-        (DetectedBoard("monster", "https://monster.example/", "a", {}, Confidence.LOW, "url"), "monster is no board"),
+        (
+            DetectedBoard("monster", "https://monster.example/", "a", {}, Confidence.LOW, "url"),
+            "monster is not a board",
+        ),
         (DetectedBoard("lever", "https://jobs.lever.co/a/b", "a/../b", {}, Confidence.LOW, "url"), "the token"),
         (
             DetectedBoard(

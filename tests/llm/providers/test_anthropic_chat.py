@@ -41,7 +41,7 @@ async def test_an_answer_that_is_cut_off_is_told_as_such() -> None:
 async def test_an_answer_that_is_no_message_leaves_the_submit_in_doubt() -> None:
     with scripted(lambda call: Said(200, {"type": "other"})) as server:
         provider = open_provider("anthropic", Mode.CHAT, base_url=server.url, api_key="k")
-        with pytest.raises(Ambiguous, match="no message"):
+        with pytest.raises(Ambiguous, match="not a message"):
             await provider.submit([question("a")], submit_key="s", seconds=10)
         await provider.close()
 

@@ -104,7 +104,7 @@ def test_a_folder_of_another_user_is_refused(
 def test_a_link_is_refused_wherever_it_leads(temporary: Path, runtime: Path, caplog: pytest.LogCaptureFixture) -> None:
     own(temporary).symlink_to(runtime)
     assert found() is None
-    assert "no folder" in caplog.text
+    assert "is not a folder" in caplog.text
 
 
 def test_a_file_in_the_way_is_no_error(temporary: Path, caplog: pytest.LogCaptureFixture) -> None:

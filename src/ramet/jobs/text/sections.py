@@ -126,7 +126,7 @@ _ENDED = re.compile(r"(?:das|diese|deine?|ihre?|was|wir|wer)\b[^.]{0,40}\.$", re
 """A German heading with a full stop: ``Das bringst du mit.``"""
 _SENTENCE_WORDS_MIN = 6
 _ASKING = re.compile(
-    r"(?:what|who|why|how|where|was|wer|wir|das|ce que|o que|lo que|qu|we|our|your|about|in this|to be)\b",
+    r"(?:what|who|why|how|where|was|wer|wir|das|ce que|o que|lo que|qu|we|our|your|about|in this|let.?s|to be)\b",
     re.IGNORECASE,
 )
 """Words that begin headings that are sentences: ``What you will bring to the team``."""
