@@ -21,6 +21,7 @@ from tests.project.wording import (
     docstring_count,
     findings,
     packages,
+    page_findings,
     sample,
 )
 
@@ -33,6 +34,16 @@ def test_package_keeps_the_wording(package: str) -> None:
     assert found == [], "see docs/glossary.md"
     openings = sum(kind == OPENINGS for _, kind in findings(PROJECT, package))
     assert openings <= OPENINGS_SHARE_MAX * docstring_count(PROJECT, package)
+
+
+def test_pages_keep_the_wording() -> None:
+    assert list(page_findings(PROJECT)) == [], "see docs/glossary.md"
+
+
+def test_words_of_pages_are_found_outside_code(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "one.md").write_text("Nobody is\ntold.\n\n```text\nnobody\n```\n<!-- whoever -->\n`anew`\n")
+    assert list(page_findings(tmp_path)) == [("docs/one.md", "nobody"), ("docs/one.md", "told")]
 
 
 SAMPLES = [

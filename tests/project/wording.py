@@ -52,6 +52,9 @@ _FRAGMENT = re.compile(
     r"(?:Of|In|By|With|From|For|To|At|Beside|As|Until|After|Before|On|Without|Than|Above|Below|Under|Because|If|And|Or)\b"
 )
 _QUOTED = re.compile(r"``.*?``|`[^`\n]*`", re.DOTALL)
+_BLOCK = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.DOTALL | re.MULTILINE)
+NOT_PROSE = ("docs/glossary.md", "docs/traceability.md", "docs/decisions/0136-wording-is-counted.md")
+"""Pages that list the words, or names of tests."""
 _SQL = re.compile(r"\b(?:SELECT|INSERT|UPDATE|CREATE TABLE|DELETE FROM)\b")
 
 
@@ -149,6 +152,17 @@ def findings(root: Path, package: str) -> Iterator[tuple[str, str]]:
         for line, text in (*comments(source), *strings(source)):
             for word in retired_words(text):
                 yield f"{place}:{line}", word
+
+
+def page_findings(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield (page, word) of every retired word in the pages that people wrote, code blocks left out."""
+    pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "benchmarks/README.md") if (root / name).exists()]
+    pages += (root / "docs").rglob("*.md")
+    for path in sorted(pages):
+        page = path.relative_to(root).as_posix()
+        if page not in NOT_PROSE and not page.startswith("docs/reference/"):
+            for word in retired_words(_BLOCK.sub("", path.read_text(encoding="utf-8"))):
+                yield page, word
 
 
 def docstring_count(root: Path, package: str) -> int:
