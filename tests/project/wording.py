@@ -17,7 +17,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -100,11 +100,11 @@ def docstrings(tree: ast.Module) -> Iterator[Docstring]:
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def comments(source: str) -> Iterator[tuple[int, str]]:
+def comments(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of every comment of a file; lines that follow each other are one comment."""
     comment: list[str] = []
     first = last = 0
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokens:
         if token.type == tokenize.COMMENT:
             if comment and token.start[0] != last + 1:
                 yield first, " ".join(comment)
@@ -116,9 +116,9 @@ def comments(source: str) -> Iterator[tuple[int, str]]:
         yield first, " ".join(comment)
 
 
-def strings(source: str) -> Iterator[tuple[int, str]]:
+def strings(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of every string of a file, docstrings included and SQL left out: columns keep their names."""
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokens:
         if token.type in (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", -1)):
             text = token.string.replace("\\n", " ")
             if not _SQL.search(text) and text.strip("\"'") not in RETIRED:
@@ -146,10 +146,11 @@ def findings(root: Path, package: str) -> Iterator[tuple[str, str]]:
                 yield f"{place}:{docstring.line}", FRAGMENTS
             elif _SENTENCE.search(" ".join(text.split())):
                 yield f"{place}:{docstring.line}", SENTENCES
-        for line, text in comments(source):
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+        for line, text in comments(tokens):
             if _SENTENCE.search(text):
                 yield f"{place}:{line}", SENTENCES
-        for line, text in (*comments(source), *strings(source)):
+        for line, text in (*comments(tokens), *strings(tokens)):
             for word in retired_words(text):
                 yield f"{place}:{line}", word
 
