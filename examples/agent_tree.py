@@ -1,9 +1,9 @@
 """An agent asks a model for smaller questions, joins their answers, and never spends more than it was given.
 
 Each question is a task. It asks the model what to look into, spawns a task for each part, and returns ``ctx.join()``;
-when all parts have ended it is called again and answers from their answers. Each part is a branch with a budget of its
-own, of which the price of its answer is kept aside: however far the model would go on asking, every question that was
-granted is answered. Parts for which there is no money are refused by the guard, and the answer says so.
+when all parts have ended, the handler is called again and answers from their answers. Each part is a branch with a
+budget of its own, of which the price of its answer is kept aside: however long the model goes on asking, every question
+that was granted is answered. Parts for which there is no money are refused by the guard, and the answer says so.
 """
 
 import argparse
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from ramet import App, Budget, Client, Context, Limits, Outcome, StoreError, Worker, as_usd
 
 CENT = 10_000_000
-"""In nano-dollars."""
+"""One cent, in nano-dollars."""
 BUDGETS = [60 * CENT, 18 * CENT, 5 * CENT]
-"""For a question at depth 0, at depth 1, and deeper, with all that grows below it."""
+"""Budgets of a question at depth 0, at depth 1 and deeper, with all that grows below it."""
 PLAN_MOST, ANSWER_MOST = 2 * CENT, 3 * CENT
 """Highest cost of the two calls of a question; both outputs are capped."""
 KEPT = ANSWER_MOST
-"""Of a question's budget, kept aside for its answer."""
+"""The part of a question's budget that is kept aside for its answer."""
 QUESTION = "why does it rain"
 PARTS = {
     QUESTION: ["where does the water come from", "why does it fall", "when does it stop", "who asked first"],
@@ -39,7 +39,7 @@ class Reply(NamedTuple):
 
 
 class Model:
-    """Takes the place of a provider."""
+    """Stand-in for a provider."""
 
     def __init__(self) -> None:
         self.calls: dict[str, Reply] = {}
@@ -86,7 +86,7 @@ async def plan(ctx: Context, question: str) -> list[str]:
 
 
 async def answer(ctx: Context, question: str, answers: list[str]) -> str:
-    """Pay for the answer: the money is there, for it was kept aside."""
+    """Pay for the answer: the money is there, since it was kept aside."""
     reserved = await ctx.reserve(ANSWER_MOST, name="answer", provider_deduplicates=True)
     reply = await model.answer(question, answers, idempotency_key=f"{ctx.id}:answer")
     await reserved.settle(reply.price)

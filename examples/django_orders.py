@@ -1,10 +1,10 @@
-"""Django: an order and the task that ships it are created in one transaction, so neither is there without the other.
+"""Django: an order and the task that ships it are created in one transaction, so neither exists without the other.
 
     python examples/django_orders.py                              # keeps shop.db in the current folder
     RAMET_DB=postgresql://... python examples/django_orders.py    # on a server, where `ramet migrate` has run
 
-Django's tables and ramet's are in one database. Inside of ``transaction.atomic()`` the submit is given Django's own
-connection: the task exists if and when Django commits, and a rollback takes it away with the order. That is safer than
+Django's tables and ramet's are in one database. Inside ``transaction.atomic()`` the submit gets Django's own
+connection: the task exists if and when Django commits, and a rollback removes it with the order. That is safer than
 a submit in ``transaction.on_commit``, which a process that dies in between never makes. The handler writes into
 Django's table with ``ctx.write``, in the transaction that ends the task.
 
@@ -68,7 +68,7 @@ async def ship(ctx: Context, order_id: int) -> str:
 
 
 def place_order(client: SyncClient, item: str, price: int) -> None:
-    """Create an order and its task; what raises takes both away.
+    """Create an order and its task; an error removes both.
 
     Raises:
         Declined: it is more than the customer can pay.

@@ -3,7 +3,7 @@
     RAMET_DB=service.db uvicorn examples.fastapi_service:api
     RAMET_DB=service.db ramet worker examples.fastapi_service:app
 
-The worker is a program of its own, so a restart of the service stops no work, and each of them is scaled by itself.
+The worker is a program of its own, so a restart of the service stops no work, and each can be scaled by itself.
 The client is opened and closed by the service's lifespan, once in each of its processes.
 """
 
@@ -18,13 +18,13 @@ from pydantic import BaseModel, Field
 from ramet import App, Client, Context, LineageExists, Permanent
 
 WAIT_SECONDS_MAX = 30.0
-"""Of one request; a client that wants to wait longer asks again."""
+"""Longest wait of one request; a client that wants to wait longer asks again."""
 
 app = App()
 
 
 class Order(BaseModel):
-    """A request: checked before the task exists, and again where it runs."""
+    """A request: checked before the task exists, and again before it runs."""
 
     city: str = Field(min_length=1, max_length=80)
     days: int = Field(default=3, ge=1, le=14)
@@ -90,7 +90,7 @@ async def look(
     response: Response,
     wait_seconds: Annotated[float, Query(ge=0, le=WAIT_SECONDS_MAX)] = 0,
 ) -> Report:
-    """Return the task: 200 when it has ended, 202 while it is live, after waiting for so long."""
+    """Return the task: 200 when it has ended, 202 while it is live, after the time that the caller would wait."""
     try:
         await client.wait(task_id, timeout_seconds=wait_seconds)
     except LookupError as error:

@@ -6,9 +6,9 @@ In Celery, with a backend for the results (``bind=True`` and other options are l
 
     chain(extract.s(day), chord([orders.s(), visits.s()], merge.s()), publish.s())()
 
-Here the header's tasks and the body are one lineage, created in one transaction. A body finds in ``ctx.after`` what it
-came after, in the order in which it was named. When one of those fails the body is skipped and ``ramet explain`` says
-why; the report below says ``on_dependency_failure="run"`` and counts what there is.
+Here the header's tasks and the body are one lineage, created in one transaction. A body finds in ``ctx.after`` the
+tasks that it came after, in the order in which they were named. If one of those fails, the body is skipped, and
+``ramet explain`` says why; the report below says ``on_dependency_failure="run"`` and counts the pictures that exist.
 
 The graph has an edge that a chain cannot have: ``publish`` needs the day's ``extract`` as well as the ``merge``.
 """
@@ -38,14 +38,14 @@ async def thumbnail(ctx: Context, picture: str) -> str:
 
 @app.task("report")
 async def report(ctx: Context, album: str) -> str:
-    """Say which pictures there are, however the others ended."""
+    """Name the pictures that exist, however the other tasks ended."""
     names = [task.result for task in ctx.after or () if task.ok]
     missing = [task.key for task in ctx.after or () if not task.ok]
     return f"{album}: {', '.join(names)}; without {', '.join(missing) or 'none'}"
 
 
 def chord(album: str, pictures: list[str]) -> list[Item]:
-    """All thumbnails at once, and a report when the last of them has ended."""
+    """Return all thumbnails, to run at once, and a report for when the last of them has ended."""
     header: list[Item] = [(thumbnail, picture, {}) for picture in pictures]
     after = [("thumbnail", picture) for picture in pictures]
     return [*header, (report, album, {"after": after, "on_dependency_failure": "run"})]
@@ -53,7 +53,7 @@ def chord(album: str, pictures: list[str]) -> list[Item]:
 
 @app.task("extract", key=str)
 async def extract(ctx: Context, day: str) -> list[int]:
-    """Fetch the numbers of a day: on Sundays there are none."""
+    """Fetch the numbers of a day; on Sundays there are none."""
     if day == "sunday":
         raise Permanent("the shop is closed")
     return [3, 4, 5]
@@ -89,7 +89,7 @@ async def publish(ctx: Context, day: str) -> str:
 
 
 def graph(day: str) -> list[Item]:
-    """Extract; orders and visits side by side; merge; publish, which needs what was extracted, too."""
+    """Return a day's tasks: extract; orders and visits side by side; merge; publish, which needs the extract too."""
     return [
         (extract, day, {}),
         (orders, day, {"after": [("extract", day)]}),

@@ -1,7 +1,7 @@
 """Scenario 2, a circular dependency: the job needs the company, the company its job board, and the board the company.
 
-In an ordinary queue each waits for a newer copy of the next, and nobody ever finishes: three kinds of work, none of
-which calls itself, so no handler can see the circle. Here a task knows its ancestors (`ancestry_chain`), and a wish for
+In an ordinary queue each waits for a newer copy of the next, and none ever finishes: three kinds of work, none of
+which calls itself, so no handler can see the circle. Here a task knows its ancestors (`ancestry_chain`), and a spawn of
 work that an ancestor is already doing closes a circle and is refused, however many steps lie between.
 """
 
@@ -19,19 +19,19 @@ app = App()
 
 @app.task("job", key=url_key)
 async def job(ctx: Context, url: str) -> None:
-    """A listing cannot be judged without its company."""
+    """Ask for the company, without which a listing cannot be judged."""
     ctx.spawn(company, COMPANY)
 
 
 @app.task("company", key=url_key)
 async def company(ctx: Context, url: str) -> None:
-    """A company is described by what it offers: find its job board."""
+    """Find the company's job board: a company is described by the jobs that it offers."""
     ctx.spawn(source_discovery, BOARD)
 
 
 @app.task("source_discovery", key=url_key)
 async def source_discovery(ctx: Context, url: str) -> None:
-    """To tell whose board it is one needs the company. The same URL written otherwise is the same key."""
+    """Ask for the company, to learn whose board it is. The same URL in another spelling is the same key."""
     ctx.spawn(company, "HTTPS://Company.example:443/?utm_source=board#top")
 
 

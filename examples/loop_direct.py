@@ -1,7 +1,7 @@
 """Scenario 1, a direct loop: a job asks for its company, and the company, having failed, asks for the job again.
 
-An ordinary queue takes each wish as one more message: job, company, job, company, for ever, each of them a success or
-an honest failure. Here the second wish for the job would make it its own descendant. The guard refuses it in the
+An ordinary queue takes each request as one more message: job, company, job, company, for ever, each of them a success
+or an honest failure. Here the second spawn of the job would make it its own descendant. The guard refuses it in the
 transaction that would have created it, the refusal is stored with its reason, and the lineage ends.
 """
 
@@ -18,13 +18,13 @@ app = App()
 
 @app.task("job", key=url_key)
 async def job(ctx: Context, url: str) -> None:
-    """The listing names a company that nobody has looked at yet."""
+    """Spawn the company that the listing names: it has not been looked at yet."""
     ctx.spawn(company, COMPANY)
 
 
 @app.task("company", key=url_key)
 async def company(ctx: Context, url: str) -> Outcome:
-    """No data: the job should look once more. What was asked for is kept although the task fails."""
+    """Ask for the job once more, since there is no data. The spawn is kept although the task fails."""
     ctx.spawn(job, JOB)
     return ctx.fail("the company's page has no data")
 

@@ -2,8 +2,8 @@
 
 An ordinary queue has three messages with three ids, and three workers scrape the same company at the same moment; a
 check before the insert does not help, because all three check before any of them inserts. Here (lineage, kind, key) is
-a unique index: the first wish creates the task, each later one is answered with the reason and the id of the winner,
-and costs nothing of the lineage's budget.
+a unique index: the first spawn creates the task, each later one is answered with the reason and the id of the winner,
+and takes nothing from the lineage's budget.
 """
 
 import argparse
@@ -21,7 +21,7 @@ app = App()
 
 @app.task("job", key=url_key)
 async def job(ctx: Context, url: str) -> None:
-    """Every listing wants its company; the first one also shows where more listings are."""
+    """Spawn the company of a listing; the first listing also shows where more listings are."""
     ctx.spawn(company, COMPANY)
     if url == JOBS[0]:
         ctx.spawn(source_discovery, BOARD)
@@ -29,13 +29,13 @@ async def job(ctx: Context, url: str) -> None:
 
 @app.task("company", key=url_key)
 async def company(ctx: Context, url: str) -> dict[str, str]:
-    """The work that must be done once."""
+    """Do the work that must be done once."""
     return {"company": url}
 
 
 @app.task("source_discovery", key=url_key)
 async def source_discovery(ctx: Context, url: str) -> None:
-    """Finds a listing when the company is done already."""
+    """Find a listing when the company is done already."""
     ctx.spawn(job, LATE_JOB)
 
 

@@ -1,9 +1,9 @@
-"""Scenario 4, a retry storm: a job that fails queues itself again before it goes, and so does every copy of it.
+"""Scenario 4, a retry storm: a job that fails queues itself again before it ends, and so does every copy of it.
 
 An ordinary queue retries the message and delivers the copies: one failing job is three, then nine, and a thousand
-after six rounds. Here a task that wants itself is a cycle, also under a URL that only looks new; what is left is one
-row with a bounded number of attempts and growing pauses. A copy under a URL that *is* new is somebody else's work to
-the guard, and then depth is what ends it: nothing in a lineage is deeper than `max_spawn_depth`.
+after six rounds. Here a task that spawns itself is a cycle, even under a URL that only looks new; what is left is one
+row with a bounded number of attempts and growing pauses. To the guard, a copy under a URL that *is* new is other work,
+and then the depth ends it: nothing in a lineage is deeper than `max_spawn_depth`.
 """
 
 import argparse
@@ -15,13 +15,13 @@ from ramet import App, Client, Context, Outcome, Retry, StoreError, Transient, W
 
 JOB = "https://company.example/jobs/123"
 SHORT_PAUSES = 8916
-"""A seed for a quick example: the pauses before the three retries are drawn from [0, 1), [0, 2) and [0, 4) seconds."""
+"""Seed for a quick example: the pauses before the next three attempts are drawn from [0, 1), [0, 2) and [0, 4) s."""
 app = App(retry=Retry.SEED)
 
 
 @app.task("job", key=url_key)
 async def job(ctx: Context, url: str) -> None:
-    """Queues two copies of itself, at once so that its failure does not undo it, and fails."""
+    """Queue two copies of itself, at once so that its failure does not undo that, and fail."""
     await ctx.spawn_now(job, url)
     await ctx.spawn_now(job, f"{url}?utm_source=retry-{ctx.attempt}")
     raise Transient("the site is busy")
@@ -29,7 +29,7 @@ async def job(ctx: Context, url: str) -> None:
 
 @app.task("sly_job", key=url_key)
 async def sly_job(ctx: Context, url: str) -> Outcome:
-    """Queues itself under a new URL each time, and fails."""
+    """Queue itself under a new URL each time, and fail."""
     ctx.spawn(sly_job, f"{JOB}?try={ctx.spawn_depth + 1}")
     return ctx.fail("the site is busy")
 

@@ -1,8 +1,8 @@
-"""Documents edited by many: what is done to one document happens in order, and documents side by side.
+"""Documents edited by many: edits of one document happen in order, those of different documents side by side.
 
-Four editors work on three documents. An edit reads the document, types letter by letter while everybody else goes on,
-and writes the whole document back: the code that loses work when two do it at once. ``document_id=name`` is all that
-it takes here. With ``--no-paths`` the same edits run as they like, and most of them are lost.
+Four editors work on three documents. An edit reads the document, types letter by letter while all others go on,
+and writes the whole document back: code that loses work when two run at once. ``document_id=name`` is all that it takes
+to prevent that. With ``--no-paths`` the same edits run in any order, and most of them are lost.
 """
 
 import argparse
@@ -25,13 +25,13 @@ DOCUMENTS = ["owl.txt", "finch.txt", "gull.txt"]
 texts = dict.fromkeys(DOCUMENTS, "")
 """The documents."""
 busy: list[str] = []
-"""Those in work right now, once for each edit."""
+"""Documents that are being edited, once for each edit."""
 app = App()
 
 
 @dataclass
 class Edit:
-    """A word that somebody adds to the end of a document."""
+    """A word that an editor adds to the end of a document."""
 
     document: str
     editor: str
@@ -40,7 +40,7 @@ class Edit:
 
 @app.task("edit")
 async def edit(ctx: Context, asked: Edit) -> None:
-    """Read, type, write: in between anything may happen, but not to this document."""
+    """Read, type and write: meanwhile anything may happen, but not to this document."""
     text = texts[asked.document]
     busy.append(asked.document)
     print(f"begins {asked.document:<9} {asked.editor}: {asked.word} ({len(busy)} edits at once)")
@@ -53,7 +53,7 @@ async def edit(ctx: Context, asked: Edit) -> None:
 
 
 async def report(client: Client) -> None:
-    """Print what was done where, and what the documents look like."""
+    """Print the edits and the documents."""
     done = Counter(path_key(task.path) for task in (await client.tasks(states=["success"])).tasks)
     print(", ".join(f"{edits} edits on path {path}" for path, edits in done.items()))
     for document, text in texts.items():

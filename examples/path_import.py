@@ -1,9 +1,10 @@
 """An import with records and validation: everything waits for what is above it, and for nothing beside it.
 
 The import runs first, on ``["import-123"]``. Its records are below it, side by side; the validation of a record is
-below that record. The task that finishes the import stands on the path of the import itself, behind all of them, so it
-runs when they have ended, however they did: fan-in without another mechanism. A record that fails takes its validation
-with it, and nothing else. When the row is corrected and the record revived, its validation comes back behind it.
+below that record. The task that finishes the import is on the path of the import itself, behind all of them, so it
+runs when they have ended, in whatever state: fan-in without another mechanism. If a record fails, its
+validation is skipped, and nothing else. When the row is corrected and the record retried, its validation comes back
+behind it.
 """
 
 import argparse
@@ -18,17 +19,17 @@ ROWS = {
     "2": {"born": "unknown", "name": "Alan Turing"},
     "3": {"born": "1906-12-09", "name": "Grace Hopper"},
 }
-"""The file."""
+"""Rows of the file."""
 CORRECTED = "1912-06-23"
 
 people: dict[str, tuple[int, str]] = {}
-"""Year of birth and name: what is imported."""
+"""Imported people: year of birth and name."""
 app = App()
 
 
 @app.task("import", path=lambda name: [name])
 async def load(ctx: Context, name: str) -> int:
-    """Reads the file, and says what is to be done in which order: all of it begins after this."""
+    """Read the file and spawn all the work, in order: it begins after this task."""
     print(f"begins {path_key(ctx.path)}")
     for row in ROWS:
         place = [*ctx.path, f"record-{row}"]
@@ -41,7 +42,7 @@ async def load(ctx: Context, name: str) -> int:
 
 @app.task("record")
 async def record(ctx: Context, row: str) -> None:
-    """Takes one row over, if its fields make sense."""
+    """Import one row, if its fields make sense."""
     print(f"begins {path_key(ctx.path)}")
     for field, value in ROWS[row].items():
         await asyncio.sleep(0)  # all other records go on meanwhile
@@ -54,7 +55,7 @@ async def record(ctx: Context, row: str) -> None:
 
 @app.task("validate")
 async def validate(ctx: Context, row: str) -> str:
-    """Looks at one record when it is there."""
+    """Check one record once it is imported."""
     print(f"begins {path_key(ctx.path)}")
     born, name = people[row]
     print(f"ends   {path_key(ctx.path)}")
@@ -63,7 +64,7 @@ async def validate(ctx: Context, row: str) -> str:
 
 @app.task("finish")
 async def finish(ctx: Context) -> dict[str, int]:
-    """Counts what became of everything below its path: none of that is still running."""
+    """Count the ends of all tasks below its path: none of them is still running."""
     print(f"begins {path_key(ctx.path)}, to finish")
     below = [task async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id) if task.path > ctx.path]
     print(f"ends   {path_key(ctx.path)}, to finish")

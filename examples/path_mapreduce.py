@@ -1,11 +1,11 @@
 """Fan-out and fan-in with nothing but paths: count the words of a poem, line by line, and add them up.
 
 ``split`` spawns one task for each line *below* its own path, and ``total`` *on* its own path. It does not wait for
-anything: it ends, the lines are counted at the same time, and ``total``, which stands in line behind all of them, runs
-when the last has ended. Each line also spawns a note *beside*, on the path of the journal, where one is written after
-the other while the counting goes on.
+anything: it ends, the lines are counted at the same time, and ``total``, which is behind all of them, runs when the
+last has ended. Each line also spawns a note *beside*, on the path of the journal, where notes are written one after the
+other while the counting goes on.
 
-A fan-in waits for what stood in line before it. Had a line work of its own to spawn, that would come after ``total``.
+A fan-in waits for the tasks that came before it. If a line spawned work of its own, that would come after ``total``.
 """
 
 import argparse
@@ -19,7 +19,7 @@ POEM = ["the owl and the pussycat", "went to sea in a beautiful boat", "they too
 JOURNAL = ["journal"]
 
 journal: list[str] = []
-"""What was written into the journal."""
+"""Lines of the journal."""
 everybody = asyncio.Barrier(len(POEM))
 """Each line waits here for the others: if they took turns, this example would never end."""
 app = App()
@@ -27,7 +27,7 @@ app = App()
 
 @app.task("split", path=lambda name: [name])
 async def split(ctx: Context, name: str) -> int:
-    """Says what is to be done, and in which order, and ends."""
+    """Spawn the work, in order, and end."""
     print(f"begins {path_key(ctx.path)}, split")
     for number, line in enumerate(POEM, 1):
         ctx.spawn(count, line, path=[*ctx.path, f"line-{number}"])
@@ -38,7 +38,7 @@ async def split(ctx: Context, name: str) -> int:
 
 @app.task("count")
 async def count(ctx: Context, line: str) -> dict[str, int]:
-    """Counts the words of one line."""
+    """Count the words of one line."""
     print(f"begins {path_key(ctx.path)}, count")
     await everybody.wait()
     words = Counter(line.split())
@@ -49,7 +49,7 @@ async def count(ctx: Context, line: str) -> dict[str, int]:
 
 @app.task("total")
 async def total(ctx: Context) -> dict[str, int]:
-    """Adds up what was counted: all of it is there."""
+    """Add up the counts: all of them are there."""
     print(f"begins {path_key(ctx.path)}, total")
     words: Counter[str] = Counter()
     async for task in ctx.client.all_tasks(tracking_id=ctx.tracking_id, kind="count"):
@@ -60,7 +60,7 @@ async def total(ctx: Context) -> dict[str, int]:
 
 @app.task("note")
 async def note(ctx: Context, told: str) -> None:
-    """Writes one line into the journal, which takes a moment in which nobody else may write."""
+    """Write one line into the journal, which takes a moment in which no other task may write."""
     print(f"begins {path_key(ctx.path)}, note")
     page = len(journal)
     await asyncio.sleep(0)
@@ -69,7 +69,7 @@ async def note(ctx: Context, told: str) -> None:
 
 
 async def report(client: Client, tracking_id: str) -> None:
-    """Print what was counted, and the journal."""
+    """Print the counts and the journal."""
     async for task in client.all_tasks(tracking_id=tracking_id):
         if task.kind != "note":
             print(f"{path_key(task.path)}, {task.kind}: {task.state}, {task.result}")

@@ -1,10 +1,10 @@
-"""A review workflow: what comes after what is said by paths, all at once and before anything runs.
+"""A review workflow: paths say what comes after what, all at once and before anything runs.
 
-``INIT`` is first, being on the path of the document. Below it stand three branches that know nothing of each other:
+``INIT`` is first, being on the path of the document. Below it are three branches that know nothing of each other:
 the review, the validation and the publication. Both reviewers wait for the review to be set up, and then work at the
 same time: each reads what the other thinks before deciding, so this example would never end if they took turns.
-``CLOSE`` is on the document's path again, behind everything. Had the publication to wait for a sound document, and to
-be skipped without one, its path would be ``["doc-123", "validation", "publish"]``.
+``CLOSE`` is on the document's path again, behind everything. If the publication had to wait for a valid document,
+and be skipped without one, its path would be ``["doc-123", "validation", "publish"]``.
 """
 
 import argparse
@@ -26,13 +26,13 @@ STEPS = {
 OPINIONS = {"A": "too long", "B": "well said"}
 
 heard: dict[str, asyncio.Queue[str]] = {"A": asyncio.Queue(), "B": asyncio.Queue()}
-"""What each reviewer was told by the other."""
+"""Messages to each reviewer from the other."""
 app = App()
 
 
 @app.task("step")
 async def step(ctx: Context, name: str) -> str:
-    """One step of the workflow."""
+    """Do one step of the workflow."""
     print(f"begins {name}")
     done = await review(name.removeprefix("REVIEW ")) if name.startswith("REVIEW ") else "done"
     print(f"ends   {name}")
@@ -40,14 +40,14 @@ async def step(ctx: Context, name: str) -> str:
 
 
 async def review(reviewer: str) -> str:
-    """Tells the other reviewer an opinion, and waits for the answer."""
+    """Send the other reviewer an opinion, and wait for the answer."""
     [other] = OPINIONS.keys() - {reviewer}
     heard[other].put_nowait(OPINIONS[reviewer])
     return f"{OPINIONS[reviewer]!r}, after hearing {await heard[reviewer].get()!r}"
 
 
 async def report(client: Client, tracking_id: str) -> None:
-    """Print where each step stood, and what came of it."""
+    """Print the path of each step, and its result."""
     async for task in client.all_tasks(tracking_id=tracking_id):
         print(f"{path_key(task.path)}, {task.payload}: {task.state}, {task.result}")
 

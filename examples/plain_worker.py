@@ -1,8 +1,8 @@
 """A worker without an event loop and without handlers: a plain loop that takes tasks, works, and says how it went.
 
 For programs that have a loop of their own. Claims, leases, retries and the guard are those of every worker: a link
-that leads back up the tree is refused as a cycle, a folder that may not be read fails for good, and a claim that a
-killed program leaves behind is given to somebody else when its lease ends.
+that leads back up the tree is refused as a cycle, a folder that may not be read fails for good, and a task that a
+killed program leaves behind goes to another worker when its lease ends.
 """
 
 import argparse
@@ -17,19 +17,19 @@ FOLDERS = {
     "/home": ["/home/ann"],
     "/empty": [],
 }
-"""What is in each folder; /docs/old has a link to the top, and /home/ann may not be read."""
+"""Entries of each folder; /docs/old has a link to the top, and /home/ann may not be read."""
 app = App()
 
 
 def entries_of(folder: str) -> list[str]:
-    """The folders in a folder."""
+    """Return the folders in a folder."""
     if folder not in FOLDERS:
         raise Permanent(f"{folder} may not be read")
     return FOLDERS[folder]
 
 
 def work_on(claim: SyncClaim) -> None:
-    """One task: the lease is kept by heartbeats while this runs, and an error that comes out is an attempt."""
+    """Work on one task: heartbeats keep the lease while this runs, and an error that it raises is an attempt."""
     with claim:
         entries = entries_of(claim.payload)
         if not entries:

@@ -1,11 +1,11 @@
 """A crawl that is polite: every host has a pace of its own, and one that is down is left alone until it answers again.
 
-``fetch`` is what makes it so. It keeps to robots.txt, waits for a host's turn over all workers on the database, and
-connects to public addresses only; time, size and redirects are bounded. A busy host puts its pages off at no attempt.
+``fetch`` does this. It obeys robots.txt, waits for a host's turn over all workers on the database, and connects to
+public addresses only; time, size and redirects are bounded. Pages of a busy host are put off without using an attempt.
 The breaker is the engine's: after three failures in a row the other pages of a host wait instead of using up their
 attempts; after the cool-down one page tries, and its success lets the others follow.
 
-A page that was sent elsewhere is known by both addresses, so that links to the other one are left out. ``trap=True``
+A page that was redirected is known by both addresses, so that links to the other one are left out. ``trap=True``
 bounds the pages that a site makes up. Here all hosts lead to a server in this file; without ``mapped=`` they lead to
 the internet. It needs ``pip install 'ramet[fetch]'``.
 """
@@ -23,7 +23,7 @@ HOSTS = {"calm.example": 6, "shaky.example": 4}
 MISSING = "http://shaky.example/2"
 MOVED = "http://calm.example/5"
 DOWN_FOR = 3
-"""So many requests in a row are answered with 503 by the shaky host, then it is up again."""
+"""Requests in a row that the shaky host answers with 503; then it is up again."""
 COOLDOWN_SECONDS = 0.5
 
 requests: dict[str, list[float]] = {host: [] for host in HOSTS}
@@ -33,7 +33,7 @@ demo = HostMap()
 
 
 def site_of(url: str) -> str:
-    """The resource that counts a host's failures; its pace is another, ``host:NAME``, which fetch declares."""
+    """Return the resource that counts a host's failures; its pace is another, ``host:NAME``, which fetch declares."""
     return f"site:{urlsplit(url).hostname}"
 
 
@@ -56,7 +56,7 @@ async def page(ctx: Context, url: str) -> int | Outcome:
 
 
 async def answer_demo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """All hosts of the demo: one is down for a while, one page is missing, one has moved."""
+    """Answer for all hosts of the demo: one is down for a while, one page is missing, one has moved."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     host, path = head.partition("Host: ")[2].partition("\r\n")[0], head.split()[1]
     url = f"http://{host}{path}"
@@ -90,7 +90,7 @@ async def main(database: str) -> None:
     port = server.sockets[0].getsockname()[1]
     demo.rules = HostMap.parse(f"*=127.0.0.1:{port}", "the demo").rules
     async with server, app.client(database) as client:
-        # A lineage ends for certain: it has so many pages at most, and an hour.
+        # A lineage ends for certain: its pages are limited, and it has an hour.
         limits = Limits(max_tasks=1_000, max_shape=200, lineage_seconds=3_600.0)
         roots = [(page, f"http://{host}/{number}") for host, pages in HOSTS.items() for number in range(pages)]
         submitted = await client.submit_many(roots, one_lineage=True, limits=limits)

@@ -1,9 +1,9 @@
 """Prompts of many lineages go to a provider in one batch, which answers later and costs money.
 
-Each prompt is a task of its own; no handler runs it. The batch is one task that *binds* the prompts, reserves what
-the answers cost at most, sends them, and is put off until there is something to look at. It settles each prompt as
-its answer comes, and the money when the price is known. Between two looks nothing runs and nothing is held in
-memory: all of it survives a kill.
+Each prompt is a task of its own; no handler runs it. The batch is one task that *binds* the prompts, reserves the
+most that the answers can cost, sends the prompts, and is put off until there is something to look at. It settles each
+prompt when its answer comes, and the money when the price is known. Between two looks nothing runs and nothing is held
+in memory: all of it survives a kill.
 """
 
 import argparse
@@ -16,26 +16,26 @@ from ramet import App, BoundTask, Client, Context, Limits, Outcome, StoreError, 
 
 PROMPTS = ["name an owl", "name a finch", "name a gull", "name all birds", "name a crow"]
 CENT = 10_000_000
-"""In nano-dollars."""
+"""One cent, in nano-dollars."""
 CENTS_AT_MOST = 2
-"""For one answer, whose length is capped."""
+"""Highest price of one answer, in cents; its length is capped."""
 app = App(limits=Limits(max_cost=100 * CENT))
 
 
 class Provider:
-    """Stands for a service with a batch interface; it answers in two goes."""
+    """Stand-in for a service with a batch interface; it answers in two parts."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, list[str]] = {}
         self.looks = 0
 
     async def send(self, prompts: Sequence[str], idempotency_key: str) -> str:
-        """Hand in a job; the same key again is the same job."""
+        """Submit a job; the same key again is the same job."""
         self.jobs.setdefault(idempotency_key, list(prompts))
         return idempotency_key
 
     async def look(self, job: str) -> tuple[Mapping[str, str | None], bool]:
-        """Answers so far (None: refused), and whether that is all."""
+        """Return the answers so far (None: refused), and whether these are all."""
         self.looks += 1
         answers = {prompt: None if "all" in prompt else prompt.split()[-1].upper() for prompt in self.jobs[job]}
         done = self.looks > 1
@@ -72,7 +72,7 @@ async def batch(ctx: Context, prompt_ids: list[str]) -> Outcome | dict[str, int]
 
 
 def prompt_of(told: BoundTask) -> str:
-    """The payload of a bound task."""
+    """Return the prompt of a bound task."""
     return str(json.loads(told.payload))
 
 

@@ -1,8 +1,8 @@
 """Errors of handlers in Sentry, by middleware: each with its task, its lineage and its attempt.
 
-Middleware runs where handlers run and has the exception itself, which Sentry groups by; what is sent is sent from a
-thread of the SDK's own, and flushed when the process ends. Where a task is tried again its error is a warning, and the
-last attempt's is an error. `SENTRY_DSN` says where to send it; without it, or without `sentry-sdk`, nothing is sent.
+Middleware runs where handlers run and has the exception itself, by which Sentry groups events. Events are sent from a
+thread of the SDK, and flushed when the process ends. If a task is tried again, its error is a warning; the error of the
+last attempt is an error. `SENTRY_DSN` says where to send it; without it, or without `sentry-sdk`, nothing is sent.
 """
 
 import argparse
@@ -23,7 +23,7 @@ app = App(limits=Limits(max_attempts=ATTEMPTS), retry=Retry(base_seconds=0.01))
 
 @app.lifespan
 async def sending(app: App) -> AsyncIterator[None]:
-    """Once in each process that runs handlers."""
+    """Set Sentry up, once in each process that runs handlers."""
     if sentry_sdk is not None:
         sentry_sdk.init()  # reads SENTRY_DSN
     yield
@@ -32,7 +32,7 @@ async def sending(app: App) -> AsyncIterator[None]:
 
 
 async def reported(ctx: Any) -> AsyncIterator[None]:
-    """Around each call of a handler; what is reported inside of it, in whatever thread, has the task's tags."""
+    """Wrap each call of a handler: events reported inside it, in whatever thread, have the task's tags."""
     with sentry_sdk.isolation_scope() as scope:
         scope.set_transaction_name(ctx.kind)
         scope.set_tags({"task_id": ctx.id, "tracking_id": ctx.tracking_id, "attempt": ctx.attempt})
@@ -51,7 +51,7 @@ if sentry_sdk is not None:
 
 @app.task()
 async def charge(ctx: Context, order: int) -> str:
-    """Succeeds, at the second attempt for even numbers; never for 3."""
+    """Succeed, at the second attempt for even numbers; never for 3."""
     if order == 3:
         raise Permanent("the card was refused")
     if order % 2 == 0 and ctx.attempt == 1:
@@ -61,7 +61,7 @@ async def charge(ctx: Context, order: int) -> str:
 
 @app.task()
 def receipt(ctx: SyncContext, order: int) -> None:
-    """A plain function: the scope of its middleware is that of its thread, too."""
+    """Run as a plain function: the scope of its middleware is that of its thread too."""
     raise ValueError(f"no template for order {order}")
 
 

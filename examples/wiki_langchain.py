@@ -15,7 +15,7 @@ from ramet.wiki import GraphReader, open_graph
 
 
 class WikiRetriever(BaseRetriever):
-    """Finds passages by words and meaning."""
+    """Retriever that finds passages by words and meaning."""
 
     graph: GraphReader
     limit: int = 5

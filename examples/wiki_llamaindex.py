@@ -14,7 +14,7 @@ from ramet.wiki import GraphReader, open_graph
 
 
 class WikiRetriever(BaseRetriever):  # type: ignore[misc] # not among what the project's checks install
-    """Finds passages by words and meaning."""
+    """Retriever that finds passages by words and meaning."""
 
     def __init__(self, graph: GraphReader, limit: int = 5) -> None:
         super().__init__()
