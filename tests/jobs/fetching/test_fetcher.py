@@ -82,7 +82,7 @@ async def test_a_date_is_a_validator_too(world: World) -> None:
 
 async def test_nothing_changed_is_no_answer_to_a_question_without_validators(world: World) -> None:
     world.answer(URL, Reply(status=304))
-    with pytest.raises(Trouble, match="nobody asked"):
+    with pytest.raises(Trouble, match="not asked for that"):
         await fetchers.here().fetch(URL, bytes_max=MAX)
 
 
