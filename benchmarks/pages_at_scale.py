@@ -225,7 +225,7 @@ class Measured(NamedTuple):
 
     @property
     def most_ms(self) -> float:
-        """How long it may take."""
+        """Most milliseconds that it may take."""
         return TIMELINE_MOST_MS if "timeline" in self.address else MOST_MS
 
 

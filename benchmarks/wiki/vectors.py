@@ -1,4 +1,4 @@
-"""What an index of vectors finds and costs, beside a comparison with all, on one graph in one run.
+"""Measure an index of vectors, its finds and its cost, beside a comparison with all, on one graph in one run.
 
     python -m benchmarks.wiki.vectors                       # 60,000 vectors of 384 numbers
     python -m benchmarks.wiki.vectors --vectors 200000 --json

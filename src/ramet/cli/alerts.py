@@ -12,14 +12,14 @@ from rich.text import Text
 from ramet import Alert, Client
 from ramet.cli.errors import CliError
 from ramet.cli.options import (
-    SORTED_ROWS_MAX,
     RowOrder,
     ask,
     database_options,
     lineage_of,
+    rows_to_read,
     short_ids,
     sort_option,
-    sorted_note,
+    sorted_rows,
 )
 from ramet.cli.output import console, moment, prose, relative
 from ramet.commands.options import person
@@ -65,12 +65,12 @@ def alerts(
     async def question(client: Client) -> list[Alert]:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
-        most = limit if sort is None else SORTED_ROWS_MAX
+        most = rows_to_read(sort, limit)
         return await client.alerts(firing=not everything, tracking_id=tracking_id, limit=most)
 
-    found = ask(database, question)
-    _show(found if sort is None else sort.first(found, limit), as_json, "no alerts" if everything else "no alert fires")
-    if sort is not None and not as_json and (note := sorted_note(len(found))):
+    found, note = sorted_rows(ask(database, question), sort, limit)
+    _show(found, as_json, "no alerts" if everything else "no alert fires")
+    if note and not as_json:
         console().print(note)
 
 

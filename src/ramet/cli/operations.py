@@ -25,7 +25,6 @@ from ramet import (
 )
 from ramet.cli.errors import CliError
 from ramet.cli.options import (
-    SORTED_ROWS_MAX,
     RowOrder,
     Seconds,
     ask,
@@ -33,10 +32,11 @@ from ramet.cli.options import (
     database_options,
     lineage_of,
     operator_options,
+    rows_to_read,
     several,
     short_ids,
     sort_option,
-    sorted_note,
+    sorted_rows,
 )
 from ramet.cli.output import console, moment, subject
 from ramet.commands.options import person
@@ -421,11 +421,9 @@ def audit_log(*, tracking_id: str | None, limit: int, sort: RowOrder | None, dat
     async def question(client: Client) -> list[AuditEntry]:
         if tracking_id is not None:
             await lineage_of(client, tracking_id)
-        return await client.acts(tracking_id, limit=limit if sort is None else SORTED_ROWS_MAX)
+        return await client.acts(tracking_id, limit=rows_to_read(sort, limit))
 
-    found, note = ask(database, question), ""
-    if sort is not None:
-        found, note = sort.first(found, limit), sorted_note(len(found))
+    found, note = sorted_rows(ask(database, question), sort, limit)
     if as_json:
         for act in found:
             emit(act)

@@ -230,9 +230,17 @@ def sort_option(**columns: Callable[[Any], Any]) -> Callable[[Command], Command]
     return click.option("--sort", type=_SortColumn(names), help=about)
 
 
-def sorted_note(rows: int) -> str:
-    """Say that more rows may exist than were sorted; empty where all were."""
-    return f"... sorted: the newest {SORTED_ROWS_MAX:,} rows only" if rows >= SORTED_ROWS_MAX else ""
+def rows_to_read(sort: RowOrder | None, limit: int) -> int:
+    """Return the number of the newest rows to read: an order that no index has needs more of them than are shown."""
+    return limit if sort is None else SORTED_ROWS_MAX
+
+
+def sorted_rows(rows: Sequence[Row], sort: RowOrder | None, limit: int) -> tuple[Sequence[Row], str]:
+    """Return the rows to show, and a line that says so where more may exist than were sorted, else an empty one."""
+    if sort is None:
+        return rows, ""
+    note = f"... sorted: the newest {SORTED_ROWS_MAX:,} rows only" if len(rows) >= SORTED_ROWS_MAX else ""
+    return sort.first(rows, limit), note
 
 
 KEY_HELP = "in any spelling: as stored, or a text, URL, title or payload whose canonical form that is."

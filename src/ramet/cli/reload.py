@@ -47,7 +47,7 @@ class SourceWatch:
         self._folders: set[Path] = set()
         self._seen = self._look()
         self.due = False
-        """Whether a file changed, so that the process is to be replaced."""
+        """True if a file changed, so that the process is to be replaced."""
 
     def loaded(self) -> None:
         """Watch what the app, or the part of it that could be loaded, was made of, too."""

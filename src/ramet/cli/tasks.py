@@ -15,16 +15,16 @@ from ramet.cli.errors import CliError
 from ramet.cli.operations import moment_of
 from ramet.cli.options import (
     KEY_HELP,
-    SORTED_ROWS_MAX,
     RowOrder,
     ask,
     compared,
     database_options,
     lineage_of,
+    rows_to_read,
     several,
     short_ids,
     sort_option,
-    sorted_note,
+    sorted_rows,
 )
 from ramet.cli.output import console, prose, relative, styled_state
 from ramet.commands.terminal import counted, emit, plain, table
@@ -41,7 +41,7 @@ class TaskListing(NamedTuple):
     keys: str = ""
     """The canonical forms of the key that were looked up, when no task has any of them."""
     note: str = ""
-    """Which tasks were sorted, where not all were."""
+    """Line that says how many tasks were sorted, where not all were."""
 
 
 @click.command(short_help="List tasks by state, kind, key or depth; stale claims.")
@@ -93,7 +93,7 @@ def tasks(
         raise CliError("--since lists the newest first: leave --oldest out")
     if sort and (after or oldest):
         raise CliError(f"--sort goes by {sort.column}: leave --after, --oldest and --newest out")
-    most = limit if sort is None else SORTED_ROWS_MAX
+    most = rows_to_read(sort, limit)
 
     async def question(client: Client) -> TaskListing:
         start = moment_of(since, client.clock.now()) if since else None
@@ -120,8 +120,8 @@ def tasks(
 
     found = ask(database, question)
     if sort is not None:
-        note = sorted_note(len(found.tasks))
-        found = found._replace(tasks=sort.first(found.tasks, limit), next_after=None, note=note)
+        rows, note = sorted_rows(found.tasks, sort, limit)
+        found = found._replace(tasks=rows, next_after=None, note=note)
     if as_json:
         for task in found.tasks:
             emit(task)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Protocol
 
 from ramet.commands.extras import import_extra
 from ramet.commands.output_files import OutputError, harmless_cell, os_errors_as_user_errors, replaced
-from ramet.commands.parquet import GROUP_CHARACTERS, PARQUET_EXTRA, RowGroups
+from ramet.commands.parquet import PARQUET_EXTRA, RowGroups
 from ramet.llm.providers.base import ANSWER_DETAILS, TokenUsage
 
 GROUP_ROWS = 1_000
@@ -102,7 +102,7 @@ class ParquetWriter:
         }
         self._columns = columns
         typed = [(name, types[kind]) for name, kind in columns.items()]
-        self._groups = RowGroups(file, typed, group_rows=GROUP_ROWS, group_characters=GROUP_CHARACTERS)
+        self._groups = RowGroups(file, typed, group_rows=GROUP_ROWS)
 
     def write(self, row: Mapping[str, Any]) -> None:
         """Write one more."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ramet.cli import alerts, operations, options, status, tasks
+from ramet.cli import options, status
 from tests.cli.conftest import Cli
 
 
@@ -74,7 +74,7 @@ def test_a_column_that_a_list_does_not_have_is_refused_by_name(cli: Cli) -> None
 
 
 def test_where_more_rows_exist_than_are_sorted_it_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (options, tasks, alerts, operations, status):
+    for module in (options, status):
         monkeypatch.setattr(module, "SORTED_ROWS_MAX", 2)
     for name in ("a", "b", "c"):
         cli.submit("node", {"name": name})

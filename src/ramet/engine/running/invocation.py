@@ -290,7 +290,7 @@ class InvocationRun:
     def _note(self, item: Settlement, answer: SettleResult) -> None:
         if answer.state is not None and TaskState(answer.state) in TERMINAL:
             self._changed.add((item.seq, item.fence))
-        if any(item.state for item in answer.items):
+        if any(settled.state for settled in answer.items):
             self._changed.add((item.seq, item.fence))
         if isinstance(item.event, ev.Checkpoint) and answer.refused is None:
             self._moved(item.seq, item.fence, item.event.stage)

@@ -229,7 +229,7 @@ class Skip(_Shape):
 
 
 class Paging(_Shape):
-    """How to request the next page."""
+    """Request of the next page."""
 
     by: Literal["offset", "page", "token", "link"]
     parameter: str = ""
@@ -250,7 +250,7 @@ class Paging(_Shape):
 
 
 class Detail(_Shape):
-    """How to fetch the rest of an opening."""
+    """Request of the rest of an opening."""
 
     url: Rules
     """Address of the rest: a path or a template."""
@@ -266,7 +266,7 @@ class Detail(_Shape):
 
 
 class Name(_Shape):
-    """How the board gives its own name."""
+    """Place at which the board gives its own name."""
 
     url: str | None = None
     """None: with the list."""

@@ -55,7 +55,7 @@ class _Reader:
         self._key: list[Any] = []
         """Name of the next value of each open object; None before there is one."""
         self._filled: list[bool] = []
-        """Whether the current place already has its value, so that the rest of an expression is passed over."""
+        """True if the current place has its value already, so that the rest of an expression is passed over."""
 
     def read(self) -> tuple[Any, int]:
         root: Any = None

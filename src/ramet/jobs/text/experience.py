@@ -156,7 +156,8 @@ _PEOPLE = re.compile(
     r"|hire and manage) (?:and \w+ )?(?:a |the |our )?(?:growing |small )?(?:team|group) of\b"
     r"|\bperformance reviews\b|\bleading a (?:small|large|growing|high)[\w, -]{0,30}team\b"
 )
-_LEVEL = r"(?P<word>senior|sr\.|junior|staff|principal|lead|mid[- ]level|entry[- ]level|intermediate)"
+_LEVEL_WORDS = r"senior|sr\.|junior|staff|principal|lead|mid[- ]level|entry[- ]level|intermediate"
+_LEVEL = f"(?P<word>{_LEVEL_WORDS})"
 _SENTENCE = re.compile(
     r"\b(?:seeking|looking for|hiring|in our|as (?:our|the)(?: next| new)?|(?:need|for|are|as) an?) (?:an? |our |the "
     r"|(?:exceptional|talented|skilled|highly skilled|passionate|experienced|motivated|highly motivated|dynamic|driven"
@@ -183,7 +184,7 @@ _MAY_LEAD = frozenset({"manager", "superintendent"})
 _MANAGER = re.compile(r"\bmanager\b", re.IGNORECASE)
 _SMALL = r"(?:of|an?|the|our|for|to|with|and|in|team|who|is|as)\b"
 _LEVEL_BEFORE = re.compile(
-    rf"(?:^|[\s:*#(]){_LEVEL}\)?\s(?:(?!{_LEVEL[9:-1]}|{_SMALL})[\w/&-]+[ ,]{{1,2}}|- |\u2013 ){{0,3}}$"
+    rf"(?:^|[\s:*#(]){_LEVEL}\)?\s(?:(?!{_LEVEL_WORDS}|{_SMALL})[\w/&-]+[ ,]{{1,2}}|- |\u2013 ){{0,3}}$"
 )
 _LEVEL_AT_A_BEGINNING = re.compile(rf"(?:^|[\n.!?:]\s{{0,2}}){_LEVEL}\s$")
 _GRADE_BEHIND = re.compile(r" (?P<word>i{2,3}|iv|v)(?![\w/])")
@@ -192,8 +193,8 @@ _OF_GRADES = {"ii": "MID", "iii": "SENIOR", "iv": "SENIOR", "v": "SENIOR"}
 _PLURAL = re.compile(r"s\b")
 _LABEL = re.compile(
     rf"\b(?:seniority(?: level)?|level|experience level|career level|job level)\s?:\s?{_LEVEL}"
-    rf"|\b(?:job )?(?:title|role|designation)\s?:\s?(?P<titled>{_LEVEL[9:-1]})\b"
-    rf"|\bjob title\s?(?P<glued>{_LEVEL[9:-1]}) "
+    rf"|\b(?:job )?(?:title|role|designation)\s?:\s?(?P<titled>{_LEVEL_WORDS})\b"
+    rf"|\bjob title\s?(?P<glued>{_LEVEL_WORDS}) "
 )
 _LEVELS = searched("senior", "sr.", "junior", "staff", "principal", "lead", "mid", "entry", "intermediate")
 _OF_PEOPLE = searched(

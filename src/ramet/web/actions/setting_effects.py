@@ -53,7 +53,8 @@ async def _worst_hour(client: Client, name: str, value: Any) -> list[str]:
         after = worst_case(replace(before, **{name: value}))
     except (TypeError, ValueError):
         return []  # A limit that ends nothing by itself is refused when it is stored, with its own words.
-    pairs = [(one.replace("_", " "), getattr(worst_case(before), one), getattr(after, one)) for one in _HOURLY]
+    now = worst_case(before)
+    pairs = [(one.replace("_", " "), getattr(now, one), getattr(after, one)) for one in _HOURLY]
     changes = [f"{words} {old:,.0f} -> {new:,.0f}" for words, old, new in pairs if old != new]
     return [f"At worst in an hour: {', '.join(changes)}."] if changes else []
 

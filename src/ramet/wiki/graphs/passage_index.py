@@ -75,7 +75,7 @@ _FIND = f"""
 _VECTORS = "SELECT passage, embedding FROM vectors"
 _VECTORS_AMONG = f"{_VECTORS} JOIN passages ON passages.id = passage WHERE true{_AMONG}"
 _VECTORS_LISTED = f"{_VECTORS} JOIN json_each(?) ON passage = value"
-_COUNT_VECTORS = "SELECT count(*) FROM passages"
+_COUNT = "SELECT count(*) FROM passages"
 # Made by the first write, so that a graph of an earlier release has it, too.
 _VERSIONS = "CREATE TABLE IF NOT EXISTS vectors_version(version TEXT NOT NULL)"
 _HAS_VERSIONS = "SELECT name FROM sqlite_schema WHERE name = 'vectors_version'"
@@ -181,7 +181,7 @@ class PassageIndex:
 
     def count(self) -> int:
         """Return the number of passages."""
-        [(count,)] = self._file.rows(_COUNT_VECTORS)
+        [(count,)] = self._file.rows(_COUNT)
         return int(count)
 
     def index_vectors(self, dimension: int) -> None:
@@ -240,9 +240,10 @@ class PassageSearch:
 
     def unindexed_vectors(self) -> int:
         """See `GraphStore.unindexed_vectors`."""
-        count = self._index.count() if self.dimension else 0
-        many = count >= vector_index.INDEXED_FROM
-        return count if many and self._index.vector_index(self.dimension) is None else 0
+        if not self.dimension or self._index.vector_index(self.dimension) is not None:
+            return 0
+        count = self._index.count()
+        return count if count >= vector_index.INDEXED_FROM else 0
 
     def passages(self) -> Iterator[GraphPassage]:
         """See `GraphStore.passages`."""
